@@ -1,0 +1,1 @@
+//! Which kinds are our own (group `joiner.dev`)?

@@ -1,0 +1,1 @@
+//! Which shapes do several kinds share?

@@ -1,0 +1,1 @@
+//! Which behaviours are proven end to end, and in which worlds?

@@ -1,0 +1,1 @@
+//! Which scenarios hold on a real control plane?

@@ -1,0 +1,3 @@
+//! Where does the process start?
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! How is a real control plane started and stopped on this host?

@@ -1,0 +1,3 @@
+//! Where does `cargo xtask` start?
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! What is a long step doing, and for how long?

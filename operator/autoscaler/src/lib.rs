@@ -1,0 +1,1 @@
+//! How does Cluster Autoscaler speak, and what do our node groups answer?

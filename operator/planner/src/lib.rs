@@ -1,0 +1,1 @@
+//! Given everything known at this moment, what should happen next, and why?

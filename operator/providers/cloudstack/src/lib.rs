@@ -1,0 +1,1 @@
+//! How does Apache CloudStack speak, in terms of the cloud contract?

@@ -1,0 +1,1 @@
+//! How does OpenStack (Keystone, Nova, Neutron, Glance) speak, in terms of the cloud contract?

@@ -1,0 +1,1 @@
+//! How does OVHcloud Managed Kubernetes speak, in terms of the cloud contract?

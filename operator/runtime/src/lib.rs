@@ -1,0 +1,1 @@
+//! How does any of our processes live: lead, serve, report, stop?

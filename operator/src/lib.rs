@@ -1,0 +1,1 @@
+//! How do eyes and hands (watches, writes, cloud calls) surround the planner?

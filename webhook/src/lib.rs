@@ -1,0 +1,1 @@
+//! Which HTTPS answers does the API server get for conversion and validation?
