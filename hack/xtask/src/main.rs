@@ -1,3 +1,47 @@
 //! Where does `cargo xtask` start?
 
-fn main() {}
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use xtask::{bench, cluster, generated, test, tidy};
+
+/// One entry point for everything a contributor does here.
+#[derive(Parser)]
+#[command(name = "cargo xtask", disable_help_subcommand = true)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Writes every generated file (CRDs) from the code that defines it.
+    ///
+    /// Run it after changing a type in `crds`; `tidy` and the tests fail while a generated file is stale.
+    Gen {
+        /// Writes nothing and fails if a file on disk differs from what would be written.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Checks what compilers do not: layering, lengths, door signs, names, stale files, banned and duplicate crates.
+    Tidy,
+    /// Runs every test: builds the real control plane where Go is found, the binaries, lints, then all test binaries.
+    ///
+    /// The last line is `N passed, N failed, N skipped`. What could not run is named; with CI=true a skip is a failure.
+    Test(test::Options),
+    /// Starts, stops and lists real Kubernetes control planes on this host, without containers.
+    #[command(subcommand)]
+    Cluster(cluster::Command),
+    /// Measures; prints figures, never asserts them.
+    #[command(subcommand)]
+    Bench(bench::Command),
+}
+
+fn main() -> Result<()> {
+    match Args::parse().command {
+        Command::Gen { check } => generated::run(check),
+        Command::Tidy => tidy::run(),
+        Command::Test(options) => test::run(&options),
+        Command::Cluster(command) => cluster::run(command),
+        Command::Bench(command) => bench::run(&command),
+    }
+}

@@ -1,0 +1,42 @@
+//! What is untidy in this checkout: things no compiler looks at?
+
+mod crates;
+mod layers;
+mod metadata;
+mod sources;
+mod tree;
+
+use anyhow::{Result, bail};
+
+/// Every finding, one line each, naming the place and the fix.
+pub fn findings() -> Result<Vec<String>> {
+    let root = crate::root();
+    let mut findings = layers::broken(&metadata::read(&root)?);
+    for name in layers::pure() {
+        findings.extend(layers::impure(name, &tree::read(&root, Some(name))?));
+    }
+    let shipped = tree::read(&root, None)?;
+    findings.extend(crates::banned(&shipped));
+    findings.extend(crates::duplicates(&shipped));
+    findings.extend(crates::licences(&shipped));
+    findings.extend(sources::untidy(&sources::tracked(&root)?));
+    findings.extend(crate::generated::stale(&root, &crate::generated::files()));
+    Ok(findings)
+}
+
+pub fn run() -> Result<()> {
+    let findings = findings()?;
+    if findings.is_empty() {
+        println!("tidy: nothing to say");
+        return Ok(());
+    }
+    bail!("{} findings\n{}", findings.len(), findings.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn this_checkout_is_tidy() {
+        assert_eq!(super::findings().unwrap(), Vec::<String>::new());
+    }
+}
