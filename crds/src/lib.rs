@@ -3,6 +3,7 @@
 //! Pure: no tokio, no HTTP, no client. Types of every served version, the CEL rules beside the fields they guard,
 //! conversion through the hub version, and the validation that CEL cannot say.
 
+pub mod admission;
 pub mod cloudstack;
 pub mod convert;
 pub mod generate;
