@@ -4,7 +4,8 @@ pub mod schema;
 mod yaml;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceConversion, CustomResourceDefinition, ServiceReference, WebhookClientConfig, WebhookConversion,
+    CustomResourceConversion, CustomResourceDefinition, ServiceReference, WebhookClientConfig,
+    WebhookConversion,
 };
 
 pub use yaml::to_yaml;
@@ -22,7 +23,10 @@ pub fn all() -> Vec<CustomResourceDefinition> {
 ///
 /// The conversion stanza is part of the CRD on purpose: applying it again without would switch conversion off, and the
 /// API server would then hand out stored objects under the wrong version.
-pub fn versions(hub: CustomResourceDefinition, older: Vec<CustomResourceDefinition>) -> CustomResourceDefinition {
+pub fn versions(
+    hub: CustomResourceDefinition,
+    older: Vec<CustomResourceDefinition>,
+) -> CustomResourceDefinition {
     let mut merged = hub;
     for version in &mut merged.spec.versions {
         version.storage = true;
@@ -30,16 +34,26 @@ pub fn versions(hub: CustomResourceDefinition, older: Vec<CustomResourceDefiniti
     for crd in older {
         debug_assert_eq!(
             (&crd.spec.group, &crd.spec.names.kind, &crd.spec.scope),
-            (&merged.spec.group, &merged.spec.names.kind, &merged.spec.scope),
+            (
+                &merged.spec.group,
+                &merged.spec.names.kind,
+                &merged.spec.scope
+            ),
             "versions of different kinds cannot share a CRD"
         );
-        merged.spec.versions.extend(crd.spec.versions.into_iter().map(|mut version| {
-            version.storage = false;
-            version
-        }));
+        merged
+            .spec
+            .versions
+            .extend(crd.spec.versions.into_iter().map(|mut version| {
+                version.storage = false;
+                version
+            }));
     }
     let annotations = merged.metadata.annotations.get_or_insert_default();
-    annotations.insert("cert-manager.io/inject-ca-from".to_owned(), "joiner/joiner-webhook".to_owned());
+    annotations.insert(
+        "cert-manager.io/inject-ca-from".to_owned(),
+        "joiner/joiner-webhook".to_owned(),
+    );
     merged.spec.conversion = Some(conversion());
     schema::polish(merged)
 }
@@ -54,7 +68,10 @@ fn conversion() -> CustomResourceConversion {
     CustomResourceConversion {
         strategy: "Webhook".to_owned(),
         webhook: Some(WebhookConversion {
-            client_config: Some(WebhookClientConfig { service: Some(service), ..Default::default() }),
+            client_config: Some(WebhookClientConfig {
+                service: Some(service),
+                ..Default::default()
+            }),
             conversion_review_versions: vec!["v1".to_owned()],
         }),
     }
@@ -69,7 +86,10 @@ mod tests {
 
     #[test]
     fn crds_come_sorted_by_name() {
-        let names: Vec<_> = all().into_iter().filter_map(|crd| crd.metadata.name).collect();
+        let names: Vec<_> = all()
+            .into_iter()
+            .filter_map(|crd| crd.metadata.name)
+            .collect();
         assert!(names.is_sorted(), "{names:?}");
         assert!(names.contains(&"nodepools.karpenter.sh".to_owned()));
     }
@@ -79,7 +99,12 @@ mod tests {
         let mut old = NodePool::crd();
         old.spec.versions[0].name = "v0".to_owned();
         let merged = versions(NodePool::crd(), vec![old]);
-        let stored: Vec<_> = merged.spec.versions.iter().map(|v| (v.name.as_str(), v.served, v.storage)).collect();
+        let stored: Vec<_> = merged
+            .spec
+            .versions
+            .iter()
+            .map(|v| (v.name.as_str(), v.served, v.storage))
+            .collect();
         assert_eq!(stored, [("v1", true, true), ("v0", true, false)]);
         let conversion = serde_json::to_value(merged.spec.conversion).unwrap();
         assert_eq!(
@@ -92,6 +117,9 @@ mod tests {
                 },
             })
         );
-        assert_eq!(merged.metadata.annotations.unwrap()["cert-manager.io/inject-ca-from"], "joiner/joiner-webhook");
+        assert_eq!(
+            merged.metadata.annotations.unwrap()["cert-manager.io/inject-ca-from"],
+            "joiner/joiner-webhook"
+        );
     }
 }

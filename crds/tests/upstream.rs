@@ -12,8 +12,10 @@ use serde_json::Value;
 const MODULE: &str = "sigs.k8s.io/karpenter@v1.15.0";
 
 /// Differences we keep: JSON pointer and reason.
-const EXCEPTIONS: &[(&str, &str)] =
-    &[("/metadata/annotations", "upstream notes which version of controller-gen wrote the file; we do not use it")];
+const EXCEPTIONS: &[(&str, &str)] = &[(
+    "/metadata/annotations",
+    "upstream notes which version of controller-gen wrote the file; we do not use it",
+)];
 
 #[test]
 fn our_karpenter_crds_equal_upstreams_without_descriptions() {
@@ -25,10 +27,15 @@ fn our_karpenter_crds_equal_upstreams_without_descriptions() {
     for crd in crds::karpenter::crds() {
         let plural = crd.spec.names.plural.clone();
         let file = folder.join(format!("karpenter.sh_{plural}.yaml"));
-        let theirs: Value = serde_saphyr::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        let theirs: Value =
+            serde_saphyr::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
         for (pointer, theirs, ours) in compare(&theirs, &serde_json::to_value(&crd).unwrap()) {
             if !EXCEPTIONS.iter().any(|(known, _)| *known == pointer) {
-                writeln!(differences, "{plural} {pointer}\n  upstream {theirs}\n  ours     {ours}").unwrap();
+                writeln!(
+                    differences,
+                    "{plural} {pointer}\n  upstream {theirs}\n  ours     {ours}"
+                )
+                .unwrap();
             }
         }
     }
@@ -39,7 +46,10 @@ fn our_karpenter_crds_equal_upstreams_without_descriptions() {
 fn the_comparison_sees_what_is_missing_added_or_changed() {
     let theirs = serde_json::json!({"a": {"type": "string", "description": "x"}, "l": [1, 2], "gone": true, "n": 1});
     let ours = serde_json::json!({"a": {"type": "integer", "description": "y"}, "l": [1], "new": true, "n": 1.0});
-    let pointers: Vec<_> = compare(&theirs, &ours).into_iter().map(|(pointer, ..)| pointer).collect();
+    let pointers: Vec<_> = compare(&theirs, &ours)
+        .into_iter()
+        .map(|(pointer, ..)| pointer)
+        .collect();
     assert_eq!(pointers, ["/a/type", "/gone", "/l/1", "/new"]);
 }
 
@@ -55,7 +65,11 @@ fn module_folder() -> Result<PathBuf, String> {
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     match answer["Dir"].as_str() {
         Some(folder) => Ok(folder.into()),
-        None => Err(format!("{MODULE} could not be fetched: {} {}", answer["Error"], String::from_utf8_lossy(&output.stderr))),
+        None => Err(format!(
+            "{MODULE} could not be fetched: {} {}",
+            answer["Error"],
+            String::from_utf8_lossy(&output.stderr)
+        )),
     }
 }
 
@@ -64,7 +78,11 @@ fn skip(why: &str) {
     let line = format!("upstream CRD comparison: {}", why.trim().replace('\n', " "));
     println!("skipped: {line}");
     if let Some(list) = std::env::var_os("JOINER_SKIPS") {
-        let mut list = std::fs::OpenOptions::new().create(true).append(true).open(list).unwrap();
+        let mut list = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(list)
+            .unwrap();
         writeln!(list, "{line}").unwrap();
     }
 }
@@ -76,18 +94,36 @@ fn compare(theirs: &Value, ours: &Value) -> Vec<(String, String, String)> {
     found
 }
 
-fn walk(pointer: String, theirs: Option<&Value>, ours: Option<&Value>, found: &mut Vec<(String, String, String)>) {
+fn walk(
+    pointer: String,
+    theirs: Option<&Value>,
+    ours: Option<&Value>,
+    found: &mut Vec<(String, String, String)>,
+) {
     match (theirs, ours) {
         (Some(Value::Object(a)), Some(Value::Object(b))) => {
             let is_text = |key: &str| a.get(key).or(b.get(key)).is_some_and(Value::is_string);
             let keys: BTreeSet<_> = a.keys().chain(b.keys()).collect();
-            for key in keys.into_iter().filter(|key| !(*key == "description" && is_text(key))) {
-                walk(format!("{pointer}/{}", key.replace('/', "~1")), a.get(key), b.get(key), found);
+            for key in keys
+                .into_iter()
+                .filter(|key| !(*key == "description" && is_text(key)))
+            {
+                walk(
+                    format!("{pointer}/{}", key.replace('/', "~1")),
+                    a.get(key),
+                    b.get(key),
+                    found,
+                );
             }
         }
         (Some(Value::Array(a)), Some(Value::Array(b))) => {
             for index in 0..a.len().max(b.len()) {
-                walk(format!("{pointer}/{index}"), a.get(index), b.get(index), found);
+                walk(
+                    format!("{pointer}/{index}"),
+                    a.get(index),
+                    b.get(index),
+                    found,
+                );
             }
         }
         (Some(Value::Number(a)), Some(Value::Number(b))) if a.as_f64() == b.as_f64() => {}

@@ -11,9 +11,15 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 /// Doing it twice changes nothing.
 pub fn polish(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
     let names = &mut crd.spec.names;
-    names.list_kind.get_or_insert_with(|| format!("{}List", names.kind));
+    names
+        .list_kind
+        .get_or_insert_with(|| format!("{}List", names.kind));
     for version in &mut crd.spec.versions {
-        if let Some(root) = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut()) {
+        if let Some(root) = version
+            .schema
+            .as_mut()
+            .and_then(|schema| schema.open_api_v3_schema.as_mut())
+        {
             add_object_fields(root.properties.get_or_insert_default());
             tidy(root);
         }
@@ -23,15 +29,21 @@ pub fn polish(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
 
 fn add_object_fields(properties: &mut BTreeMap<String, JSONSchemaProps>) {
     for (name, type_, description) in [
-        ("apiVersion", "string", "Group and version this object is written in, `group/version`."),
+        (
+            "apiVersion",
+            "string",
+            "Group and version this object is written in, `group/version`.",
+        ),
         ("kind", "string", "Kind of this object, in CamelCase."),
         ("metadata", "object", ""),
     ] {
-        properties.entry(name.to_owned()).or_insert_with(|| JSONSchemaProps {
-            type_: Some(type_.to_owned()),
-            description: (!description.is_empty()).then(|| description.to_owned()),
-            ..Default::default()
-        });
+        properties
+            .entry(name.to_owned())
+            .or_insert_with(|| JSONSchemaProps {
+                type_: Some(type_.to_owned()),
+                description: (!description.is_empty()).then(|| description.to_owned()),
+                ..Default::default()
+            });
     }
 }
 
@@ -56,5 +68,8 @@ fn tidy(schema: &mut JSONSchemaProps) {
 }
 
 fn of_type(name: &str) -> JSONSchemaProps {
-    JSONSchemaProps { type_: Some(name.to_owned()), ..Default::default() }
+    JSONSchemaProps {
+        type_: Some(name.to_owned()),
+        ..Default::default()
+    }
 }

@@ -83,7 +83,9 @@ fn scalar(value: &Value, indent: usize) -> String {
     match value {
         Value::String(words) if fits_literal_block(words) => literal_block(words, indent),
         Value::String(words) => text(words),
-        Value::Number(number) => whole(number).map_or_else(|| number.to_string(), |whole| whole.to_string()),
+        Value::Number(number) => {
+            whole(number).map_or_else(|| number.to_string(), |whole| whole.to_string())
+        }
         other => other.to_string(),
     }
 }
@@ -97,13 +99,29 @@ fn whole(number: &serde_json::Number) -> Option<i64> {
 
 /// Plain where no reader can mistake it, else in double quotes, whose JSON form every YAML reader knows.
 fn text(words: &str) -> String {
-    if is_plain(words) { words.to_owned() } else { Value::from(words).to_string() }
+    if is_plain(words) {
+        return words.to_owned();
+    }
+    let mut quoted = String::new();
+    for c in Value::from(words).to_string().chars() {
+        // JSON leaves the control characters above ASCII as they are, YAML does not allow them.
+        if c.is_control() {
+            let _ = write!(quoted, "\\u{:04x}", u32::from(c));
+        } else {
+            quoted.push(c);
+        }
+    }
+    quoted
 }
 
 fn is_plain(words: &str) -> bool {
-    const KEYWORDS: [&str; 10] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan"];
+    const KEYWORDS: [&str; 10] = [
+        "true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan",
+    ];
     words.starts_with(|first: char| first.is_ascii_alphabetic())
-        && words.chars().all(|c| c.is_ascii_alphanumeric() || " _-./,;()=+*'`\"<>%@?!$^|[]{}\\:".contains(c))
+        && words
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || " _-./,;()=+*'`\"<>%@?!$^|[]{}\\:".contains(c))
         && !words.contains(": ")
         && !words.ends_with([':', ' '])
         && !KEYWORDS.contains(&words.to_ascii_lowercase().as_str())
@@ -158,7 +176,12 @@ mod tests {
         });
         let mut written = String::new();
         block(&tricky, 0, &mut written);
-        let read: Value = serde_saphyr::from_str(&written).unwrap_or_else(|error| panic!("{error}\n{written}"));
-        assert_eq!(read.to_string(), tricky.to_string().replace("2.0", "2"), "{written}");
+        let read: Value =
+            serde_saphyr::from_str(&written).unwrap_or_else(|error| panic!("{error}\n{written}"));
+        assert_eq!(
+            read.to_string(),
+            tricky.to_string().replace("2.0", "2"),
+            "{written}"
+        );
     }
 }

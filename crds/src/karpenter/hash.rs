@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::template::{DEFAULT_EXPIRE_AFTER, NodeClaimTemplate, NodeClaimTemplateSpec, NodeClassReference, Taint, TemplateMetadata};
+use super::template::{
+    DEFAULT_EXPIRE_AFTER, NodeClaimTemplate, NodeClaimTemplateSpec, NodeClassReference, Taint,
+    TemplateMetadata,
+};
 use crate::shared::duration::{BadDuration, GoDuration};
 
 /// Goes beside the hash; hashes of different versions are never compared.
@@ -18,10 +21,17 @@ pub const VERSION: &str = "v3";
 ///
 /// What the API server would default is defaulted here too. Fails only if a duration has no length.
 pub fn node_pool_hash(template: &NodeClaimTemplate) -> Result<u64, BadDuration> {
-    let metadata = template.metadata.as_ref().map(metadata_fields).unwrap_or_default();
+    let metadata = template
+        .metadata
+        .as_ref()
+        .map(metadata_fields)
+        .unwrap_or_default();
     Ok(structure(
         "NodeClaimTemplate",
-        &[("ObjectMeta", nonzero("ObjectMeta", &metadata)), ("Spec", spec(&template.spec)?)],
+        &[
+            ("ObjectMeta", nonzero("ObjectMeta", &metadata)),
+            ("Spec", spec(&template.spec)?),
+        ],
     ))
 }
 
@@ -29,26 +39,46 @@ pub fn node_pool_hash(template: &NodeClaimTemplate) -> Result<u64, BadDuration> 
 type Field = (&'static str, Option<u64>);
 
 fn metadata_fields(metadata: &TemplateMetadata) -> Vec<Field> {
-    vec![("Labels", metadata.labels.as_ref().map(map)), ("Annotations", metadata.annotations.as_ref().map(map))]
+    vec![
+        ("Labels", metadata.labels.as_ref().map(map)),
+        ("Annotations", metadata.annotations.as_ref().map(map)),
+    ]
 }
 
 fn spec(spec: &NodeClaimTemplateSpec) -> Result<Option<u64>, BadDuration> {
     let default = GoDuration::new(DEFAULT_EXPIRE_AFTER);
-    let expire_after = spec.expire_after.as_ref().unwrap_or(&default).nanoseconds()?;
-    let grace = spec.termination_grace_period.as_ref().map(GoDuration::nanoseconds).transpose()?;
+    let expire_after = spec
+        .expire_after
+        .as_ref()
+        .unwrap_or(&default)
+        .nanoseconds()?;
+    let grace = spec
+        .termination_grace_period
+        .as_ref()
+        .map(GoDuration::nanoseconds)
+        .transpose()?;
     let fields = [
         ("Taints", spec.taints.as_deref().map(taints)),
         ("StartupTaints", spec.startup_taints.as_deref().map(taints)),
         ("NodeClassRef", Some(class_reference(&spec.node_class_ref))),
         // Pointers: a grace period of zero is present, a duration of `Never` holds a nil pointer and is zero.
-        ("TerminationGracePeriod", grace.map(|length| duration("Duration", length.filter(|nanos| *nanos != 0)))),
-        ("ExpireAfter", expire_after.map(|nanos| duration("NillableDuration", Some(nanos)))),
+        (
+            "TerminationGracePeriod",
+            grace.map(|length| duration("Duration", length.filter(|nanos| *nanos != 0))),
+        ),
+        (
+            "ExpireAfter",
+            expire_after.map(|nanos| duration("NillableDuration", Some(nanos))),
+        ),
     ];
     Ok(nonzero("NodeClaimTemplateSpec", &fields))
 }
 
 fn duration(type_name: &str, nanos: Option<i64>) -> u64 {
-    structure(type_name, &[("Duration", nanos.map(|nanos| fnv(&nanos.to_le_bytes())))])
+    structure(
+        type_name,
+        &[("Duration", nanos.map(|nanos| fnv(&nanos.to_le_bytes())))],
+    )
 }
 
 /// A set: order does not matter, and two equal taints cancel each other out as they do upstream.
@@ -69,7 +99,14 @@ fn taint(taint: &Taint) -> u64 {
 }
 
 fn class_reference(class: &NodeClassReference) -> u64 {
-    structure("NodeClassReference", &[("Kind", text(&class.kind)), ("Name", text(&class.name)), ("Group", text(&class.group))])
+    structure(
+        "NodeClassReference",
+        &[
+            ("Kind", text(&class.kind)),
+            ("Name", text(&class.name)),
+            ("Group", text(&class.group)),
+        ],
+    )
 }
 
 /// Go's binary form of a time in a zone called `Local` without offset, which is what a container reads.
@@ -88,19 +125,29 @@ fn text(text: &str) -> Option<u64> {
 }
 
 fn map(entries: &BTreeMap<String, String>) -> u64 {
-    finish(entries.iter().map(|(key, value)| pair(fnv(key.as_bytes()), fnv(value.as_bytes()))).fold(0, |all, one| all ^ one))
+    finish(
+        entries
+            .iter()
+            .map(|(key, value)| pair(fnv(key.as_bytes()), fnv(value.as_bytes())))
+            .fold(0, |all, one| all ^ one),
+    )
 }
 
 /// A struct held by value: zero if all its fields are.
 fn nonzero(type_name: &str, fields: &[Field]) -> Option<u64> {
-    fields.iter().any(|(_, value)| value.is_some()).then(|| structure(type_name, fields))
+    fields
+        .iter()
+        .any(|(_, value)| value.is_some())
+        .then(|| structure(type_name, fields))
 }
 
 fn structure(type_name: &str, fields: &[Field]) -> u64 {
     fields
         .iter()
         .filter_map(|(name, value)| value.map(|value| pair(fnv(name.as_bytes()), value)))
-        .fold(fnv(type_name.as_bytes()), |hash, field| finish(hash ^ field))
+        .fold(fnv(type_name.as_bytes()), |hash, field| {
+            finish(hash ^ field)
+        })
 }
 
 fn pair(first: u64, second: u64) -> u64 {

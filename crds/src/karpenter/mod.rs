@@ -2,6 +2,8 @@
 
 // `KubeSchema` copies each struct, `pub` included, into a function body.
 #![allow(unreachable_pub)]
+// Print columns have the same type and priority again and again.
+#![allow(clippy::duplicated_attributes)]
 
 pub mod hash;
 pub mod node_claim;
@@ -23,5 +25,8 @@ pub const GROUP: &str = "karpenter.sh";
 
 /// The three CRDs; each has one version, so nothing converts.
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    [NodeClaim::crd(), NodeOverlay::crd(), NodePool::crd()].into_iter().map(polish).collect()
+    [NodeClaim::crd(), NodeOverlay::crd(), NodePool::crd()]
+        .into_iter()
+        .map(polish)
+        .collect()
 }

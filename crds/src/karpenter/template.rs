@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::shared::duration::{GoDuration, NILLABLE_PATTERN, PLAIN_PATTERN};
 use crate::shared::requirement::{
-    COMPARISON_NEEDS_ONE_INTEGER, IN_NEEDS_VALUES, KEY_PATTERN, LabelValue, MIN_VALUES_WITHIN_VALUES, Requirement,
-    without_nodepool_key,
+    COMPARISON_NEEDS_ONE_INTEGER, IN_NEEDS_VALUES, KEY_PATTERN, LabelValue,
+    MIN_VALUES_WITHIN_VALUES, Requirement, without_nodepool_key,
 };
 
 /// What the claims of a pool are stamped from.
@@ -112,7 +112,9 @@ pub struct Taint {
 }
 
 /// What a taint does to pods that do not tolerate it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub enum TaintEffect {
     NoSchedule,
     PreferNoSchedule,

@@ -31,16 +31,37 @@ pub fn rules(schema: &Value) -> Vec<RuleAt> {
     // A work list instead of recursion: the depth of a schema is not ours to bound.
     let mut open = vec![(String::new(), schema)];
     while let Some((node, schema)) = open.pop() {
-        for (index, rule) in schema.get(RULES).and_then(Value::as_array).into_iter().flatten().enumerate() {
-            let text = |key| rule.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-            found.push(RuleAt { node: node.clone(), index, rule: text("rule"), message: text("message") });
+        for (index, rule) in schema
+            .get(RULES)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .enumerate()
+        {
+            let text = |key| {
+                rule.get(key)
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned()
+            };
+            found.push(RuleAt {
+                node: node.clone(),
+                index,
+                rule: text("rule"),
+                message: text("message"),
+            });
         }
         for key in ["items", "additionalProperties"] {
             if let Some(child) = schema.get(key).filter(|child| child.is_object()) {
                 open.push((format!("{node}/{key}"), child));
             }
         }
-        for (name, child) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        for (name, child) in schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
             open.push((format!("{node}/properties/{}", escape(name)), child));
         }
     }
@@ -79,7 +100,10 @@ mod tests {
 
     #[test]
     fn rules_are_found_at_every_depth() {
-        let found: Vec<_> = rules(&schema()).into_iter().map(|at| (at.node, at.index, at.rule)).collect();
+        let found: Vec<_> = rules(&schema())
+            .into_iter()
+            .map(|at| (at.node, at.index, at.rule))
+            .collect();
         assert_eq!(
             found,
             [

@@ -5,8 +5,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-const TYPE_PATTERN: &str =
-    r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
+const TYPE_PATTERN: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
 const REASON_PATTERN: &str = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
 const REASON_OR_EMPTY_PATTERN: &str = r"^([A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?|)$";
 
@@ -52,8 +51,15 @@ pub fn reason_optional(list: &mut Schema) {
     let Some(Value::Object(item)) = list.get_mut("items") else {
         return;
     };
-    item.insert("required".to_owned(), json!(["lastTransitionTime", "status", "type"]));
-    if let Some(reason) = item.get_mut("properties").and_then(|all| all.get_mut("reason")).and_then(Value::as_object_mut) {
+    item.insert(
+        "required".to_owned(),
+        json!(["lastTransitionTime", "status", "type"]),
+    );
+    if let Some(reason) = item
+        .get_mut("properties")
+        .and_then(|all| all.get_mut("reason"))
+        .and_then(Value::as_object_mut)
+    {
         reason.remove("minLength");
         reason.insert("pattern".to_owned(), json!(REASON_OR_EMPTY_PATTERN));
     }
@@ -61,7 +67,10 @@ pub fn reason_optional(list: &mut Schema) {
 
 /// We read leniently but demand that whoever writes says everything; serde's defaults would loosen the schema.
 fn every_field_written(condition: &mut Schema) {
-    condition.insert("required".to_owned(), json!(["lastTransitionTime", "message", "reason", "status", "type"]));
+    condition.insert(
+        "required".to_owned(),
+        json!(["lastTransitionTime", "message", "reason", "status", "type"]),
+    );
     let Some(Value::Object(properties)) = condition.get_mut("properties") else {
         return;
     };

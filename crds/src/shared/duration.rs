@@ -25,10 +25,22 @@ pub struct GoDuration(String);
 /// Why a duration has no length.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadDuration {
-    #[error("{0:?} is not a duration; write whole hours, minutes or seconds, for example \"1h30m\"")]
+    #[error("{0:?} is not a duration")]
     Malformed(String),
-    #[error("{0:?} is longer than a duration can be; write at most \"2562047h\" (292 years), or \"Never\" where it is allowed")]
+    #[error("{0:?} is longer than a duration can be")]
     TooLong(String),
+}
+
+impl BadDuration {
+    /// What to write instead.
+    pub fn fix(&self) -> &'static str {
+        match self {
+            Self::Malformed(_) => "write whole hours, minutes or seconds, for example \"1h30m\"",
+            Self::TooLong(_) => {
+                "write at most \"2562047h\" (292 years), or \"Never\" where it is allowed"
+            }
+        }
+    }
 }
 
 impl GoDuration {
@@ -132,10 +144,18 @@ fn term(number: &str, scale: u128) -> Option<u128> {
     if !digits(whole) || !digits(fraction) || (whole.is_empty() && fraction.is_empty()) {
         return None;
     }
-    let capped = if whole.is_empty() { 0 } else { whole.parse().unwrap_or(u128::from(u64::MAX)) };
+    let capped = if whole.is_empty() {
+        0
+    } else {
+        whole.parse().unwrap_or(u128::from(u64::MAX))
+    };
     // Beyond 18 digits a fraction of an hour is far below a nanosecond.
     let fraction = &fraction[..fraction.len().min(18)];
-    let part: u128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
+    let part: u128 = if fraction.is_empty() {
+        0
+    } else {
+        fraction.parse().ok()?
+    };
     let divisor = 10_u128.pow(u32::try_from(fraction.len()).ok()?);
     Some(capped.min(u128::from(u64::MAX)) * scale + part * scale / divisor)
 }
@@ -168,8 +188,14 @@ mod tests {
 
     #[test]
     fn what_go_would_refuse_is_refused() {
-        for text in ["", "5", "h", "1x", "never", "1h-5m", ".s", "1..5s", " 1h", "1h ", "-", "+", "1é"] {
-            assert_eq!(length(text), Err(BadDuration::Malformed(text.to_owned())), "{text:?}");
+        for text in [
+            "", "5", "h", "1x", "never", "1h-5m", ".s", "1..5s", " 1h", "1h ", "-", "+", "1é",
+        ] {
+            assert_eq!(
+                length(text),
+                Err(BadDuration::Malformed(text.to_owned())),
+                "{text:?}"
+            );
         }
     }
 
@@ -177,8 +203,16 @@ mod tests {
     fn a_duration_beyond_two_to_the_63_nanoseconds_is_too_long() {
         assert_eq!(length("9223372036854775807ns"), Ok(Some(i64::MAX)));
         assert_eq!(length("-9223372036854775808ns"), Ok(Some(i64::MIN)));
-        for text in ["9223372036854775808ns", "2562048h", "99999999999999999999999999999999999999999999h"] {
-            assert_eq!(length(text), Err(BadDuration::TooLong(text.to_owned())), "{text:?}");
+        for text in [
+            "9223372036854775808ns",
+            "2562048h",
+            "99999999999999999999999999999999999999999999h",
+        ] {
+            assert_eq!(
+                length(text),
+                Err(BadDuration::TooLong(text.to_owned())),
+                "{text:?}"
+            );
         }
     }
 

@@ -32,8 +32,14 @@ pub enum Sign {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a quantity; write a number with an optional suffix, for example \"500m\", \"4\" or \"16Gi\"")]
+#[error("{0:?} is not a quantity")]
 pub struct BadQuantity(pub String);
+
+impl BadQuantity {
+    /// What to write instead.
+    pub const FIX: &str =
+        "write a number with an optional suffix, for example \"500m\", \"4\" or \"16Gi\"";
+}
 
 impl Quantity {
     pub fn text(&self) -> Cow<'_, str> {
@@ -82,16 +88,23 @@ fn sign(text: &str) -> Option<Sign> {
         b'+' => (false, &text[1..]),
         _ => (false, text),
     };
-    let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
+    let end = unsigned
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(unsigned.len());
     let (number, suffix) = unsigned.split_at(end);
     if !is_number(number) || !is_suffix(suffix) {
         return None;
     }
-    Some(match (number.bytes().all(|byte| byte == b'0' || byte == b'.'), negative) {
-        (true, _) => Sign::Zero,
-        (false, true) => Sign::Negative,
-        (false, false) => Sign::Positive,
-    })
+    Some(
+        match (
+            number.bytes().all(|byte| byte == b'0' || byte == b'.'),
+            negative,
+        ) {
+            (true, _) => Sign::Zero,
+            (false, true) => Sign::Negative,
+            (false, false) => Sign::Positive,
+        },
+    )
 }
 
 /// Digits with at most one point and at least one digit.
@@ -102,9 +115,12 @@ fn is_number(text: &str) -> bool {
 
 fn is_suffix(suffix: &str) -> bool {
     match suffix {
-        "" | "n" | "u" | "m" | "k" | "M" | "G" | "T" | "P" | "E" | "Ki" | "Mi" | "Gi" | "Ti" | "Pi" | "Ei" => true,
+        "" | "n" | "u" | "m" | "k" | "M" | "G" | "T" | "P" | "E" | "Ki" | "Mi" | "Gi" | "Ti"
+        | "Pi" | "Ei" => true,
         // Kubernetes reads the exponent as a whole 64-bit number and keeps 32 bits of it.
-        _ => suffix.strip_prefix(['e', 'E']).is_some_and(|exponent| exponent.parse::<i32>().is_ok()),
+        _ => suffix
+            .strip_prefix(['e', 'E'])
+            .is_some_and(|exponent| exponent.parse::<i32>().is_ok()),
     }
 }
 
@@ -133,8 +149,26 @@ mod tests {
 
     #[test]
     fn what_kubernetes_would_not_read_is_refused() {
-        for text in ["", "-", ".", "1.2.3", "Gi", "1K", "1gi", "1e", "1e1.5", "1e99999999999", "1 Gi", "0x1", "1é"] {
-            assert_eq!(Quantity::from(text).sign(), Err(BadQuantity(text.to_owned())), "{text:?}");
+        for text in [
+            "",
+            "-",
+            ".",
+            "1.2.3",
+            "Gi",
+            "1K",
+            "1gi",
+            "1e",
+            "1e1.5",
+            "1e99999999999",
+            "1 Gi",
+            "0x1",
+            "1é",
+        ] {
+            assert_eq!(
+                Quantity::from(text).sign(),
+                Err(BadQuantity(text.to_owned())),
+                "{text:?}"
+            );
         }
     }
 

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// A label key: an optional DNS prefix and a name.
-pub const KEY_PATTERN: &str =
-    r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$";
+pub const KEY_PATTERN: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$";
 
 /// A label value, which may be empty.
 pub const VALUE_PATTERN: &str = r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$";
@@ -21,10 +20,14 @@ pub const KEY_OUTSIDE_OUR_DOMAIN: CelRule = (
     r#"self in ["karpenter.sh/capacity-type", "karpenter.sh/nodepool"] || !self.find("^([^/]+)").endsWith("karpenter.sh")"#,
     r#"label domain "karpenter.sh" is restricted"#,
 );
-pub const KEY_NOT_HOSTNAME: CelRule =
-    (r#"self != "kubernetes.io/hostname""#, r#"label "kubernetes.io/hostname" is restricted"#);
-const KEY_NOT_NODEPOOL: CelRule =
-    (r#"self != "karpenter.sh/nodepool""#, r#"label "karpenter.sh/nodepool" is restricted"#);
+pub const KEY_NOT_HOSTNAME: CelRule = (
+    r#"self != "kubernetes.io/hostname""#,
+    r#"label "kubernetes.io/hostname" is restricted"#,
+);
+const KEY_NOT_NODEPOOL: CelRule = (
+    r#"self != "karpenter.sh/nodepool""#,
+    r#"label "karpenter.sh/nodepool" is restricted"#,
+);
 
 pub const IN_NEEDS_VALUES: CelRule = (
     "self.all(x, x.operator == 'In' ? x.values.size() != 0 : true)",
@@ -35,11 +38,15 @@ pub const NOT_IN_NEEDS_VALUES: CelRule = (
     "requirements with operator 'NotIn' must have a value defined",
 );
 const ONE_INTEGER: &str = "self.all(x, (x.operator == 'Gt' || x.operator == 'Lt' || x.operator == 'Gte' || x.operator == 'Lte') ? (x.values.size() == 1 && int(x.values[0]) >= 0) : true)";
-pub const COMPARISON_NEEDS_ONE_INTEGER: CelRule =
-    (ONE_INTEGER, "requirements operator 'Gt', 'Lt', 'Gte', or 'Lte' must have a single positive integer value");
+pub const COMPARISON_NEEDS_ONE_INTEGER: CelRule = (
+    ONE_INTEGER,
+    "requirements operator 'Gt', 'Lt', 'Gte', or 'Lte' must have a single positive integer value",
+);
 /// Upstream's overlay words the same rule without the last comma.
-pub const OVERLAY_COMPARISON_NEEDS_ONE_INTEGER: CelRule =
-    (ONE_INTEGER, "requirements operator 'Gt', 'Lt', 'Gte' or 'Lte' must have a single positive integer value");
+pub const OVERLAY_COMPARISON_NEEDS_ONE_INTEGER: CelRule = (
+    ONE_INTEGER,
+    "requirements operator 'Gt', 'Lt', 'Gte' or 'Lte' must have a single positive integer value",
+);
 pub const MIN_VALUES_WITHIN_VALUES: CelRule = (
     "self.all(x, (x.operator == 'In' && has(x.minValues)) ? x.values.size() >= x.minValues : true)",
     "requirements with 'minValues' must have at least that many values specified in the 'values' field",
@@ -102,7 +109,9 @@ impl Operator {
 
 /// Schema transform for lists in a pool: there the pool itself decides `karpenter.sh/nodepool`, so nobody may require it.
 pub fn without_nodepool_key(list: &mut Schema) {
-    let Some(Value::Array(rules)) = list.pointer_mut("/items/properties/key/x-kubernetes-validations") else {
+    let Some(Value::Array(rules)) =
+        list.pointer_mut("/items/properties/key/x-kubernetes-validations")
+    else {
         return;
     };
     let (rule, message) = KEY_NOT_NODEPOOL;
