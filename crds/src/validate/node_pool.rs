@@ -88,13 +88,19 @@ fn doubts(spec: &NodePoolSpec) -> Vec<String> {
     let budgets = spec
         .disruption
         .iter()
-        .flat_map(|disruption| disruption.budgets.iter().flatten())
-        .enumerate();
-    for (index, schedule) in
-        budgets.filter_map(|(index, budget)| Some((index, budget.schedule.as_ref()?)))
-    {
-        if cron::parse(schedule).is_ok_and(|cron| !cron.ever_fires()) {
-            doubts.push(format!("spec.disruption.budgets[{index}].schedule: {schedule:?} names a moment that never comes, so this budget never applies"));
+        .flat_map(|disruption| disruption.budgets.iter().flatten());
+    for (index, budget) in budgets.enumerate() {
+        let field = format!("spec.disruption.budgets[{index}]");
+        let never = |schedule: &&String| cron::parse(schedule).is_ok_and(|cron| !cron.ever_fires());
+        if let Some(schedule) = budget.schedule.as_ref().filter(never) {
+            doubts.push(format!(
+                "{field}.schedule: {schedule:?} names a moment that never comes, so this budget never applies"
+            ));
+        }
+        if budget.reasons.as_ref().is_some_and(Vec::is_empty) {
+            doubts.push(format!(
+                "{field}.reasons: an empty list means no reason at all, so this budget limits nothing; remove it to mean every reason"
+            ));
         }
     }
     doubts
@@ -485,6 +491,19 @@ mod tests {
         let verdict = check(&pool(february), None);
         assert_eq!(verdict.refusals, []);
         assert!(verdict.warnings[0].contains("never comes"), "{verdict:?}");
+    }
+
+    #[test]
+    fn a_budget_for_no_reason_at_all_is_doubted() {
+        let nothing =
+            json!({"disruption": {"budgets": [{"nodes": "0"}, {"nodes": "0", "reasons": []}]}});
+        let verdict = check(&pool(nothing), None);
+        assert_eq!(verdict.refusals, []);
+        assert_eq!(verdict.warnings.len(), 1);
+        assert!(
+            verdict.warnings[0].starts_with("spec.disruption.budgets[1].reasons: "),
+            "{verdict:?}"
+        );
     }
 
     #[test]
