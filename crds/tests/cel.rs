@@ -57,9 +57,9 @@ fn every_base_is_valid_and_every_case_is_refused_with_its_message() {
         }
         for case in in_process(&version) {
             let refusals = case.refusals(base, &schema);
-            if refusals != [case.message.clone()] {
+            if !refusals.contains(&case.message) {
                 failures.push(format!(
-                    "{}: {}: expected only {:?}, got {refusals:?}",
+                    "{}: {}: expected {:?}, got {refusals:?}",
                     version.name, case.name, case.message
                 ));
             }
