@@ -10,6 +10,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 
 pub use yaml::to_yaml;
 
+use crate::admission::{INJECT_CA, NAMESPACE, SERVICE};
+
 /// Every CRD we ship, sorted by name, with the conversion stanza where a kind has several versions.
 pub fn all() -> Vec<CustomResourceDefinition> {
     let mut crds = crate::karpenter::crds();
@@ -49,19 +51,17 @@ pub fn versions(
                 version
             }));
     }
+    let (annotation, certificate) = INJECT_CA;
     let annotations = merged.metadata.annotations.get_or_insert_default();
-    annotations.insert(
-        "cert-manager.io/inject-ca-from".to_owned(),
-        "joiner/joiner-webhook".to_owned(),
-    );
+    annotations.insert(annotation.to_owned(), certificate.to_owned());
     merged.spec.conversion = Some(conversion());
     schema::polish(merged)
 }
 
 fn conversion() -> CustomResourceConversion {
     let service = ServiceReference {
-        namespace: "joiner".to_owned(),
-        name: "joiner-webhook".to_owned(),
+        namespace: NAMESPACE.to_owned(),
+        name: SERVICE.to_owned(),
         path: Some("/convert".to_owned()),
         port: Some(443),
     };

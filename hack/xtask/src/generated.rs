@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use crds::admission::validating_webhook;
 use crds::generate;
+use serde::Serialize;
 
 /// One generated file: its path below the root and its whole text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,16 +17,19 @@ pub struct File {
 
 /// Every generated file, as it should be now.
 pub fn files() -> Vec<File> {
-    generate::all()
+    let mut files: Vec<File> = generate::all()
         .iter()
-        .map(|crd| File {
-            path: Path::new("crds/generated").join(format!(
-                "{}.yaml",
-                crd.metadata.name.as_deref().unwrap_or_default()
-            )),
-            text: generate::to_yaml(crd),
-        })
-        .collect()
+        .map(|crd| manifest(crd.metadata.name.as_deref(), crd))
+        .collect();
+    files.push(manifest(Some("validating-webhook"), &validating_webhook()));
+    files
+}
+
+fn manifest(name: Option<&str>, object: &impl Serialize) -> File {
+    File {
+        path: Path::new("crds/generated").join(format!("{}.yaml", name.unwrap_or_default())),
+        text: generate::to_yaml(object),
+    }
 }
 
 /// Which of `wanted` are missing below `root` or differ, and which files lie in a generated folder without being wanted.

@@ -1,0 +1,146 @@
+//! How does a cluster get Joiner's CRDs, and a running `joiner-webhook` behind its Service?
+//!
+//! What is applied are the files in `crds/generated`, as a user would; only the CA is filled in, which in a real cluster
+//! is cert-manager's part.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use kube::api::DynamicObject;
+use kube::core::{GroupVersionKind, TypeMeta};
+use kube::discovery::ApiResource;
+use kube::{Api, Client};
+use serde_json::Value;
+use tokio::sync::Mutex;
+
+use crate::{Binary, Cluster, ControlPlane, Exposed, Running, Scratch, apply, expose, wait};
+
+/// A cluster with our CRDs and the webhook in front of them.
+pub struct Ground {
+    pub cluster: Cluster,
+    pub webhook: Mutex<Running>,
+    exposed: Exposed,
+    certificate: Scratch,
+}
+
+impl Ground {
+    /// The ground that all tests share which run at this moment; the last one to let go takes it down.
+    pub async fn shared(control_plane: &ControlPlane) -> Result<Arc<Self>> {
+        static SHARED: Mutex<Weak<Ground>> = Mutex::const_new(Weak::new());
+        let mut shared = SHARED.lock().await;
+        if let Some(ground) = shared.upgrade() {
+            return Ok(ground);
+        }
+        let ground = Arc::new(Self::private(control_plane).await?);
+        *shared = Arc::downgrade(&ground);
+        Ok(ground)
+    }
+
+    /// A ground of one's own, for tests that break it.
+    pub async fn private(control_plane: &ControlPlane) -> Result<Self> {
+        let cluster = control_plane.private(crate::Options::unnamed()).await?;
+        let client = cluster.client().await?;
+        apply(&client, "apiVersion: v1\nkind: Namespace\nmetadata: {name: joiner}").await?;
+        let certificate = Scratch::new()?;
+        // The port is known once the process listens; until then the Service leads nowhere.
+        let exposed = expose(&client, "joiner", "joiner-webhook", 1).await?;
+        exposed.write_to(&certificate)?;
+        let (webhook, port) = start_webhook(&certificate).await?;
+        exposed.lead_to(&client, port).await?;
+        let ground = Self { cluster, webhook: Mutex::new(webhook), exposed, certificate };
+        for file in files(&repository().join("crds/generated"))? {
+            let manifest = with_ca(&read(&file)?, &ground.exposed.ca_bundle());
+            apply(&client, &manifest.to_string()).await.with_context(|| file.display().to_string())?;
+        }
+        ground.until_it_converts(&client).await?;
+        Ok(ground)
+    }
+
+    /// Starts the webhook anew, after a test has ended it.
+    pub async fn restart_webhook(&self, client: &Client) -> Result<()> {
+        let (webhook, port) = start_webhook(&self.certificate).await?;
+        *self.webhook.lock().await = webhook;
+        self.exposed.lead_to(client, port).await?;
+        self.until_it_converts(client).await
+    }
+
+    /// The API server learns of a new endpoint a moment after it was written.
+    async fn until_it_converts(&self, client: &Client) -> Result<()> {
+        let probe: DynamicObject = serde_json::from_value(serde_json::json!({
+            "apiVersion": "karpenter.k8s.openstack/v1openstack",
+            "kind": "OpenStackNodeClass",
+            "metadata": {"name": "probe"},
+            "spec": {"imageSelectorTerms": [{}], "networks": ["probe"]},
+        }))?;
+        let api = api(client, "karpenter.k8s.openstack/v1openstack", "OpenStackNodeClass");
+        let dry = kube::api::PostParams { dry_run: true, field_manager: None };
+        wait::succeeds("the webhook to convert", Duration::from_secs(20), async || {
+            Ok(drop(api.create(&dry, &probe).await?))
+        })
+        .await
+    }
+}
+
+/// The API of a cluster-scoped kind in one version.
+pub fn api(client: &Client, api_version: &str, kind: &str) -> Api<DynamicObject> {
+    let types = TypeMeta { api_version: api_version.to_owned(), kind: kind.to_owned() };
+    let (group, version) = types.api_version.split_once('/').unwrap_or(("", api_version));
+    Api::all_with(client.clone(), &ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind)))
+}
+
+/// The root of the checkout.
+pub fn repository() -> PathBuf {
+    xtask::root()
+}
+
+/// The YAML files of a folder and of those below it, sorted.
+pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(files(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "yaml") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// One YAML document as JSON.
+pub fn read(file: &Path) -> Result<Value> {
+    let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    serde_saphyr::from_str(&text).with_context(|| file.display().to_string())
+}
+
+async fn start_webhook(certificate: &Scratch) -> Result<(Running, u16)> {
+    let mut webhook = Binary::named("joiner-webhook")?
+        .arg("--listen=0.0.0.0:0")
+        .arg("--admin=127.0.0.1:0")
+        .arg("--tls-cert")
+        .arg(certificate.path().join("tls.crt"))
+        .arg("--tls-key")
+        .arg(certificate.path().join("tls.key"))
+        .start()?;
+    let line = webhook.line_with("\"listening\"", Duration::from_secs(10)).await?;
+    let said: Value = serde_json::from_str(&line).context("the webhook logs JSON")?;
+    let address = said["https"].as_str().context("it says where it listens")?;
+    let port = address.rsplit(':').next().and_then(|port| port.parse().ok());
+    Ok((webhook, port.with_context(|| format!("no port in {address}"))?))
+}
+
+/// Fills in the CA wherever the manifest refers to our Service.
+fn with_ca(manifest: &Value, ca: &str) -> Value {
+    let mut manifest = manifest.clone();
+    if let Some(client) = manifest.pointer_mut("/spec/conversion/webhook/clientConfig") {
+        client["caBundle"] = ca.into();
+    }
+    for webhook in manifest.get_mut("webhooks").and_then(Value::as_array_mut).into_iter().flatten() {
+        webhook["clientConfig"]["caBundle"] = ca.into();
+    }
+    manifest
+}
