@@ -12,7 +12,7 @@ use support::laws;
 #[test]
 fn every_law_of_conversion_holds_for_random_objects() {
     for kind in kinds::all() {
-        let config = Config { cases: 1500, failure_persistence: None, ..Config::default() };
+        let config = Config { cases: 400, failure_persistence: None, ..Config::default() };
         let entropy = proptest::collection::vec(any::<u8>(), 0..600);
         let outcome = TestRunner::new(config).run(&entropy, |bytes| {
             laws::all(&kind, &mut Dice::Bytes(&bytes)).map_err(TestCaseError::fail)

@@ -45,8 +45,13 @@ const ROOT_DISK_SIZE: Member = Member { name: "sizeGiB", how: How::Same, instead
 const DISK_OFFERING: Member = Member { name: "offering", how: How::Inside(&OFFERING_NAME), instead_of: &[] };
 const OFFERING_NAME: Member = Member { name: "name", how: How::Same, instead_of: &["id"] };
 
-/// `v1` knows zones by name only; a zone the hub knows by id alone shows its id.
+/// `v1` knows zones by name only, and always knows one: a zone the hub knows by id alone shows its id, a term that says
+/// nothing an empty name.
 const ZONE: Rewrite = Rewrite {
     up: |zone| zone.is_string().then(|| json!({ "name": zone })),
-    down: |term| term.get("name").or_else(|| term.get("id")).filter(|text| text.is_string()).cloned(),
+    down: |term| {
+        let term = term.as_object()?;
+        let zone = term.get("name").or_else(|| term.get("id")).cloned().unwrap_or_else(|| json!(""));
+        zone.is_string().then_some(zone)
+    },
 };

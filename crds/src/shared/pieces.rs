@@ -20,6 +20,9 @@ pub fn not_nullable(mut crd: CustomResourceDefinition) -> CustomResourceDefiniti
 
 fn strip(schema: &mut JSONSchemaProps) {
     schema.nullable = None;
+    if let Some(allowed) = &mut schema.enum_ {
+        allowed.retain(|value| !value.0.is_null());
+    }
     for property in schema.properties.iter_mut().flat_map(|all| all.values_mut()) {
         strip(property);
     }

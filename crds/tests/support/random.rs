@@ -48,7 +48,11 @@ pub fn value(schema: &Value, dice: &mut Dice<'_>) -> Value {
     match schema["type"].as_str() {
         Some("boolean") => json!(dice.one_in(2)),
         Some("integer") => json!(dice.below(40)),
-        Some("array") => (0..dice.below(4)).map(|_| value(&schema["items"], dice)).collect(),
+        Some("array") => {
+            // Required lists are never empty in what the API server lets through, and the older version relies on it.
+            let least = usize::try_from(schema["minItems"].as_u64().unwrap_or(0)).unwrap();
+            (0..least + dice.below(4)).map(|_| value(&schema["items"], dice)).collect()
+        }
         Some("object") if schema["properties"].is_object() => fields(schema, dice),
         Some("object") => {
             let entries = (0..dice.below(3)).map(|_| {
