@@ -113,7 +113,12 @@ struct Address {
 
 impl Address {
     fn of(object: &Value) -> Result<Self, Trouble> {
-        let text = |field| object.get(field).and_then(Value::as_str).unwrap_or_default();
+        let text = |field| {
+            object
+                .get(field)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
         let (api_version, kind) = (text("apiVersion"), text("kind"));
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let address = Self {
@@ -141,7 +146,10 @@ impl Address {
     }
 
     fn versions(&self) -> Vec<&'static str> {
-        let mut versions: Vec<_> = self.pairs().flat_map(|pair| [pair.hub, pair.spoke]).collect();
+        let mut versions: Vec<_> = self
+            .pairs()
+            .flat_map(|pair| [pair.hub, pair.spoke])
+            .collect();
         versions.dedup();
         versions
     }
@@ -163,7 +171,14 @@ impl Address {
 fn known_kinds() -> String {
     let kinds: Vec<_> = PAIRS
         .iter()
-        .map(|pair| format!("{} ({}, {})", pair.kind, pair.hub_api_version(), pair.spoke_api_version()))
+        .map(|pair| {
+            format!(
+                "{} ({}, {})",
+                pair.kind,
+                pair.hub_api_version(),
+                pair.spoke_api_version()
+            )
+        })
         .collect();
     kinds.join(", ")
 }

@@ -10,7 +10,10 @@ const STASH: &str = "karpenter.k8s.openstack/conversion-data";
 const LEFTOVERS: &str = "karpenter.k8s.openstack/v1openstack-data";
 
 fn openstack(api_version: &str, spec: Value) -> Value {
-    json!({"apiVersion": api_version, "kind": "OpenStackNodeClass", "metadata": {"name": "x"}, "spec": spec})
+    let mut object =
+        json!({"apiVersion": api_version, "kind": "OpenStackNodeClass", "metadata": {"name": "x"}});
+    object["spec"] = spec;
+    object
 }
 
 fn down(hub: &Value) -> Value {
@@ -49,9 +52,15 @@ fn elements_that_are_moved_inserted_or_removed_take_their_hidden_part_along() {
     let hub = openstack(HUB, json!({"ports": [a, b]}));
     for (networks, ports) in [
         (json!(["b", "a"]), json!([b, a])),
-        (json!(["new", "a", "b"]), json!([{"network": {"name": "new"}}, a, b])),
+        (
+            json!(["new", "a", "b"]),
+            json!([{"network": {"name": "new"}}, a, b]),
+        ),
         (json!(["b"]), json!([b])),
-        (json!(["a", "a", "b"]), json!([a, {"network": {"name": "a"}}, b])),
+        (
+            json!(["a", "a", "b"]),
+            json!([a, {"network": {"name": "a"}}, b]),
+        ),
         (json!([]), json!([])),
     ] {
         let mut spoke = down(&hub);
@@ -62,21 +71,33 @@ fn elements_that_are_moved_inserted_or_removed_take_their_hidden_part_along() {
 
 #[test]
 fn user_data_written_in_the_older_version_replaces_the_secret() {
-    let hub = openstack(HUB, json!({"userData": {"secretRef": {"name": "s", "namespace": "n"}, "template": "Minijinja"}}));
+    let hub = openstack(
+        HUB,
+        json!({"userData": {"secretRef": {"name": "s", "namespace": "n"}, "template": "Minijinja"}}),
+    );
     let mut spoke = down(&hub);
     assert_eq!(spoke["spec"].get("userData"), None);
     spoke["spec"]["userData"] = json!("#!/bin/sh");
-    assert_eq!(up(&spoke)["spec"]["userData"], json!({"inline": "#!/bin/sh", "template": "Minijinja"}));
+    assert_eq!(
+        up(&spoke)["spec"]["userData"],
+        json!({"inline": "#!/bin/sh", "template": "Minijinja"})
+    );
 }
 
 #[test]
 fn removing_a_field_in_the_older_version_removes_its_visible_part() {
-    let hub = openstack(HUB, json!({"kubelet": {"maxPods": 50, "cpuManagerPolicy": "static"}, "floatingIP": {"enabled": true}}));
+    let hub = openstack(
+        HUB,
+        json!({"kubelet": {"maxPods": 50, "cpuManagerPolicy": "static"}, "floatingIP": {"enabled": true}}),
+    );
     let mut spoke = down(&hub);
     let spec = spoke["spec"].as_object_mut().unwrap();
     spec.remove("kubeletConfiguration").unwrap();
     spec.remove("floatingIP").unwrap();
-    assert_eq!(up(&spoke)["spec"], json!({"kubelet": {"cpuManagerPolicy": "static"}}));
+    assert_eq!(
+        up(&spoke)["spec"],
+        json!({"kubelet": {"cpuManagerPolicy": "static"}})
+    );
 }
 
 #[test]
@@ -101,10 +122,21 @@ fn further_zones_and_keys_survive_an_edit_of_the_first() {
 #[test]
 fn a_broken_stash_refuses_the_write_and_names_the_annotation() {
     let mut spoke = openstack(SPOKE, json!({}));
-    for text in [json!("{"), json!("[]"), json!(r#"{"spec": 1}"#), json!(r#"{"labels": {}}"#), json!(7)] {
+    for text in [
+        json!("{"),
+        json!("[]"),
+        json!(r#"{"spec": 1}"#),
+        json!(r#"{"labels": {}}"#),
+        json!(7),
+    ] {
         spoke["metadata"]["annotations"] = json!({ STASH: text });
         let error = convert(spoke.clone(), HUB).unwrap_err().to_string();
-        assert!(error.contains("OpenStackNodeClass \"x\"") && error.contains(STASH) && error.contains("remove it"), "{error}");
+        assert!(
+            error.contains("OpenStackNodeClass \"x\"")
+                && error.contains(STASH)
+                && error.contains("remove it"),
+            "{error}"
+        );
     }
 }
 
@@ -134,9 +166,15 @@ fn broken_leftovers_never_make_an_object_unreadable() {
 
 #[test]
 fn a_stash_beyond_the_limit_is_an_error_that_says_how_large_it_is() {
-    let hub = openstack(HUB, json!({"pricing": {"currency": "x".repeat(250 * 1024)}}));
+    let hub = openstack(
+        HUB,
+        json!({"pricing": {"currency": "x".repeat(250 * 1024)}}),
+    );
     let error = convert(hub, SPOKE).unwrap_err().to_string();
-    assert!(error.contains("204800") && error.contains("2560"), "{error}");
+    assert!(
+        error.contains("204800") && error.contains("2560"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -147,21 +185,42 @@ fn nothing_but_our_annotation_changes_in_the_metadata() {
         "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}, "managedFields": [{"manager": "m"}],
     });
     let mut spoke = down(&hub);
-    assert!(spoke["metadata"]["annotations"].as_object_mut().unwrap().remove(STASH).is_some());
+    assert!(
+        spoke["metadata"]["annotations"]
+            .as_object_mut()
+            .unwrap()
+            .remove(STASH)
+            .is_some()
+    );
     assert_eq!(spoke["metadata"], hub["metadata"]);
 }
 
 #[test]
 fn unknown_versions_and_kinds_are_errors_that_list_what_exists() {
-    let unknown_version = convert(openstack(HUB, json!({})), "karpenter.k8s.openstack/v3").unwrap_err().to_string();
-    assert!(unknown_version.contains(HUB) && unknown_version.contains(SPOKE), "{unknown_version}");
-    let written_in_the_future = convert(openstack("karpenter.k8s.openstack/v3", json!({})), HUB).unwrap_err().to_string();
-    assert!(written_in_the_future.contains(SPOKE), "{written_in_the_future}");
-    let other_group = convert(openstack(HUB, json!({})), "karpenter.ovhcloud.sh/v1").unwrap_err().to_string();
+    let unknown_version = convert(openstack(HUB, json!({})), "karpenter.k8s.openstack/v3")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        unknown_version.contains(HUB) && unknown_version.contains(SPOKE),
+        "{unknown_version}"
+    );
+    let written_in_the_future = convert(openstack("karpenter.k8s.openstack/v3", json!({})), HUB)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        written_in_the_future.contains(SPOKE),
+        "{written_in_the_future}"
+    );
+    let other_group = convert(openstack(HUB, json!({})), "karpenter.ovhcloud.sh/v1")
+        .unwrap_err()
+        .to_string();
     assert!(other_group.contains(HUB), "{other_group}");
     let unknown_kind = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"}});
     let error = convert(unknown_kind, HUB).unwrap_err().to_string();
-    assert!(error.contains("Pod \"default/p\"") && error.contains("OVHNodeClass"), "{error}");
+    assert!(
+        error.contains("Pod \"default/p\"") && error.contains("OVHNodeClass"),
+        "{error}"
+    );
 }
 
 fn request(desired: &str, objects: &Value) -> Value {
@@ -190,13 +249,27 @@ fn one_object_that_cannot_be_converted_fails_the_review_and_is_named() {
     let answer = review(&request(HUB, &json!([good, bad])));
     assert_eq!(answer["response"]["convertedObjects"], json!([]));
     assert_eq!(answer["response"]["result"]["status"], "Failure");
-    assert!(answer["response"]["result"]["message"].as_str().unwrap().contains("\"broken\""), "{answer}");
+    assert!(
+        answer["response"]["result"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("\"broken\""),
+        "{answer}"
+    );
 }
 
 #[test]
 fn whatever_is_sent_gets_an_answer() {
     let deep = (0..500).fold(json!("x"), |inner, _| json!({ "spec": inner }));
-    let mut objects = vec![json!(null), json!([]), json!("x"), json!({}), json!({"apiVersion": 3}), openstack(SPOKE, json!("x")), openstack(SPOKE, deep)];
+    let mut objects = vec![
+        json!(null),
+        json!([]),
+        json!("x"),
+        json!({}),
+        json!({"apiVersion": 3}),
+        openstack(SPOKE, json!("x")),
+        openstack(SPOKE, deep),
+    ];
     let mut no_metadata = openstack(SPOKE, json!({}));
     no_metadata["metadata"] = json!(null);
     objects.push(no_metadata);
@@ -205,9 +278,18 @@ fn whatever_is_sent_gets_an_answer() {
         assert_eq!(answer["response"]["result"]["status"], "Failure");
         assert_eq!(answer["response"]["uid"], "u-1");
     }
-    for malformed in [json!(null), json!([]), json!({}), json!({"request": {"uid": 4}}), request(HUB, &json!("x"))] {
+    for malformed in [
+        json!(null),
+        json!([]),
+        json!({}),
+        json!({"request": {"uid": 4}}),
+        request(HUB, &json!("x")),
+    ] {
         let answer = review(&malformed);
         assert_eq!(answer["kind"], "ConversionReview");
-        assert_eq!(answer["response"]["result"]["status"], "Failure", "{malformed}");
+        assert_eq!(
+            answer["response"]["result"]["status"], "Failure",
+            "{malformed}"
+        );
     }
 }

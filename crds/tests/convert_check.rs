@@ -5,7 +5,9 @@ use crds::{cloudstack, joiner, openstack, ovhcloud};
 use serde_json::{Value, json};
 
 fn class(api_version: &str, kind: &str, spec: Value) -> Value {
-    json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}, "spec": spec})
+    let mut object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}});
+    object["spec"] = spec;
+    object
 }
 
 fn hub(spec: Value) -> Value {
@@ -13,7 +15,11 @@ fn hub(spec: Value) -> Value {
 }
 
 fn spoke(spec: Value) -> Value {
-    class("karpenter.k8s.openstack/v1openstack", "OpenStackNodeClass", spec)
+    class(
+        "karpenter.k8s.openstack/v1openstack",
+        "OpenStackNodeClass",
+        spec,
+    )
 }
 
 fn fields(object: &Value) -> Vec<String> {
@@ -23,31 +29,97 @@ fn fields(object: &Value) -> Vec<String> {
         "OVHNodeClass" => ovhcloud::check,
         _ => joiner::check,
     };
-    check(object, None).refusals.into_iter().map(|finding| finding.field).collect()
+    check(object, None)
+        .refusals
+        .into_iter()
+        .map(|finding| finding.field)
+        .collect()
 }
 
 #[test]
-fn each_mistake_is_refused_at_its_field() {
-    let ovh = |spec| class("karpenter.ovhcloud.sh/v1", "OVHNodeClass", spec);
-    let cloudstack = |spec| class("karpenter.k8s.cloudstack/v2", "CloudStackNodeClass", spec);
+fn each_mistake_on_openstack_is_refused_at_its_field() {
     let long = "k".repeat(256);
-    for (object, field) in [
-        (hub(json!({"metadata": {"ü": "x"}})), "spec.metadata[\"ü\"]".to_owned()),
-        (hub(json!({"metadata": {long.clone(): "x"}})), format!("spec.metadata[{long:?}]")),
-        (hub(json!({"labels": {"a": long.clone()}})), "spec.labels[\"a\"]".to_owned()),
-        (hub(json!({"metadata": {"a/b": "1"}, "labels": {"a_b": "2"}})), "spec.labels[\"a_b\"]".to_owned()),
-        (hub(json!({"availabilityZones": ["a", "b", "a"]})), "spec.availabilityZones[2]".to_owned()),
-        (hub(json!({"serverTags": ["a", "a"]})), "spec.serverTags[1]".to_owned()),
-        (hub(json!({"imageSelectorTerms": [{"nameRegex": "("}]})), "spec.imageSelectorTerms[0].nameRegex".to_owned()),
-        (hub(json!({"kubelet": {"kubeReserved": {"cpu": "much"}}})), "spec.kubelet.kubeReserved[\"cpu\"]".to_owned()),
-        (cloudstack(json!({"details": {"extraconfig-1": "x"}})), "spec.details[\"extraconfig-1\"]".to_owned()),
-        (cloudstack(json!({"sshKeyPairs": ["a", "a"]})), "spec.sshKeyPairs[1]".to_owned()),
-        (cloudstack(json!({"tags": {"a": ""}})), "spec.tags[\"a\"]".to_owned()),
-        (ovh(json!({"billing": "Monthly", "flavorSelectorTerms": [{"name": "b2-7"}, {"name": "b3-8"}]})), "spec.flavorSelectorTerms[1].name".to_owned()),
-        (ovh(json!({"nodeLabels": {"a b": "x"}})), "spec.nodeLabels[\"a b\"]".to_owned()),
-        (class("joiner.dev/v1alpha1", "NodeGroup", json!({"taints": [{"key": "a", "effect": "NoSchedule"}, {"key": "a", "effect": "NoSchedule"}]})), "spec.taints[1]".to_owned()),
-        (class("joiner.dev/v1alpha1", "NodeGroup", json!({"labels": {"a": "x y"}})), "spec.labels[\"a\"]".to_owned()),
+    for (spec, field) in [
+        (json!({"metadata": {"ü": "x"}}), "spec.metadata[\"ü\"]"),
+        (json!({"metadata": {"": "x"}}), "spec.metadata[\"\"]"),
+        (json!({"labels": {"a": long}}), "spec.labels[\"a\"]"),
+        (
+            json!({"metadata": {"a/b": "1"}, "labels": {"a_b": "2"}}),
+            "spec.labels[\"a_b\"]",
+        ),
+        (
+            json!({"availabilityZones": ["a", "b", "a"]}),
+            "spec.availabilityZones[2]",
+        ),
+        (json!({"serverTags": ["a", "a"]}), "spec.serverTags[1]"),
+        (
+            json!({"imageSelectorTerms": [{"nameRegex": "("}]}),
+            "spec.imageSelectorTerms[0].nameRegex",
+        ),
+        (
+            json!({"flavorSelectorTerms": [{"nameRegex": "["}]}),
+            "spec.flavorSelectorTerms[0].nameRegex",
+        ),
+        (
+            json!({"kubelet": {"kubeReserved": {"cpu": "much"}}}),
+            "spec.kubelet.kubeReserved[\"cpu\"]",
+        ),
     ] {
+        assert_eq!(fields(&hub(spec.clone())), [field], "{spec}");
+    }
+    let key = format!("spec.metadata[{long:?}]");
+    assert_eq!(fields(&hub(json!({"metadata": {long: "x"}}))), [key]);
+}
+
+#[test]
+fn each_mistake_on_cloudstack_is_refused_at_its_field() {
+    for (spec, field) in [
+        (
+            json!({"details": {"extraconfig-1": "x"}}),
+            "spec.details[\"extraconfig-1\"]",
+        ),
+        (json!({"sshKeyPairs": ["a", "a"]}), "spec.sshKeyPairs[1]"),
+        (json!({"tags": {"a": ""}}), "spec.tags[\"a\"]"),
+        (
+            json!({"templateSelectorTerms": [{}, {"nameRegex": "*"}]}),
+            "spec.templateSelectorTerms[1].nameRegex",
+        ),
+    ] {
+        let object = class("karpenter.k8s.cloudstack/v2", "CloudStackNodeClass", spec);
+        assert_eq!(fields(&object), [field], "{object}");
+    }
+}
+
+#[test]
+fn each_mistake_on_ovhcloud_is_refused_at_its_field() {
+    let terms = json!([{"name": "b2-7"}, {"name": "b3-8"}]);
+    for (spec, field) in [
+        (
+            json!({"billing": "Monthly", "flavorSelectorTerms": terms}),
+            "spec.flavorSelectorTerms[1].name",
+        ),
+        (
+            json!({"nodeLabels": {"a b": "x"}}),
+            "spec.nodeLabels[\"a b\"]",
+        ),
+        (
+            json!({"availabilityZones": ["a", "a"]}),
+            "spec.availabilityZones[1]",
+        ),
+    ] {
+        let object = class("karpenter.ovhcloud.sh/v1", "OVHNodeClass", spec);
+        assert_eq!(fields(&object), [field], "{object}");
+    }
+}
+
+#[test]
+fn each_mistake_in_a_group_is_refused_at_its_field() {
+    let twice = json!([{"key": "a", "effect": "NoSchedule"}, {"key": "a", "effect": "NoSchedule"}]);
+    for (spec, field) in [
+        (json!({"taints": twice}), "spec.taints[1]"),
+        (json!({"labels": {"a": "x y"}}), "spec.labels[\"a\"]"),
+    ] {
+        let object = class("joiner.dev/v1alpha1", "NodeGroup", spec);
         assert_eq!(fields(&object), [field], "{object}");
     }
 }
@@ -61,7 +133,9 @@ fn more_metadata_than_novas_quota_is_refused() {
 #[test]
 fn what_the_prototype_accepted_is_warned_about_and_not_refused() {
     let verdict = openstack::check(
-        &spoke(json!({"imageRef": "x", "imageSelectorTerms": [{}], "networks": ["a"], "disks": [{"sizeGiB": 10, "boot": true}, {"sizeGiB": 10, "boot": true}]})),
+        &spoke(
+            json!({"imageRef": "x", "imageSelectorTerms": [{}], "networks": ["a"], "disks": [{"sizeGiB": 10, "boot": true}, {"sizeGiB": 10, "boot": true}]}),
+        ),
         None,
     );
     assert_eq!(verdict.refusals, []);
@@ -82,25 +156,40 @@ fn a_replace_in_the_older_version_is_told_what_it_drops() {
         "kubelet": {"maxPods": 5, "cpuManagerPolicy": "static"}, "quotaPolicy": "Ignore",
     }));
     let old = crds::convert::convert(stored, "karpenter.k8s.openstack/v1openstack").unwrap();
-    let file = spoke(json!({"imageSelectorTerms": [{"id": "i"}], "networks": ["a"], "kubeletConfiguration": {"maxPods": 5}}));
+    let file = spoke(
+        json!({"imageSelectorTerms": [{"id": "i"}], "networks": ["a"], "kubeletConfiguration": {"maxPods": 5}}),
+    );
     let verdict = openstack::check(&file, Some(&old));
     assert_eq!(verdict.refusals, []);
     assert_eq!(verdict.warnings.len(), 1, "{:?}", verdict.warnings);
-    assert!(verdict.warnings[0].contains("spec.kubelet, spec.pricing, spec.quotaPolicy"), "{:?}", verdict.warnings);
+    assert!(
+        verdict.warnings[0].contains("spec.kubelet, spec.pricing, spec.quotaPolicy"),
+        "{:?}",
+        verdict.warnings
+    );
 
     let mut edited = old.clone();
     edited["spec"]["networks"] = json!(["b"]);
-    assert_eq!(openstack::check(&edited, Some(&old)).warnings, Vec::<String>::new());
+    assert_eq!(
+        openstack::check(&edited, Some(&old)).warnings,
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn a_broken_annotation_is_refused_in_either_version() {
     let mut object = hub(json!({}));
     object["metadata"]["annotations"] = json!({"karpenter.k8s.openstack/v1openstack-data": "{"});
-    assert_eq!(fields(&object), ["metadata.annotations[\"karpenter.k8s.openstack/v1openstack-data\"]"]);
+    assert_eq!(
+        fields(&object),
+        ["metadata.annotations[\"karpenter.k8s.openstack/v1openstack-data\"]"]
+    );
     let mut object = spoke(json!({}));
     object["metadata"]["annotations"] = json!({"karpenter.k8s.openstack/conversion-data": "{"});
-    assert_eq!(fields(&object), ["metadata.annotations[\"karpenter.k8s.openstack/conversion-data\"]"]);
+    assert_eq!(
+        fields(&object),
+        ["metadata.annotations[\"karpenter.k8s.openstack/conversion-data\"]"]
+    );
 }
 
 #[test]
@@ -116,7 +205,10 @@ fn what_was_wrong_before_does_not_block_an_update_nor_a_deletion() {
     new["spec"]["keyPair"] = json!("k");
     let verdict = openstack::check(&new, Some(&old));
     assert_eq!(verdict.refusals, []);
-    assert_eq!(verdict.warnings, ["spec.availabilityZones[1]: \"a\" is listed twice; remove one of them"]);
+    assert_eq!(
+        verdict.warnings,
+        ["spec.availabilityZones[1]: \"a\" is listed twice; remove one of them"]
+    );
 
     let mut leaving = old;
     leaving["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");

@@ -12,7 +12,11 @@ use support::laws;
 #[test]
 fn every_law_of_conversion_holds_for_random_objects() {
     for kind in kinds::all() {
-        let config = Config { cases: 400, failure_persistence: None, ..Config::default() };
+        let config = Config {
+            cases: 400,
+            failure_persistence: None,
+            ..Config::default()
+        };
         let entropy = proptest::collection::vec(any::<u8>(), 0..600);
         let outcome = TestRunner::new(config).run(&entropy, |bytes| {
             laws::all(&kind, &mut Dice::Bytes(&bytes)).map_err(TestCaseError::fail)
@@ -35,8 +39,18 @@ fn deleting_any_field_map_breaks_a_law() {
             .map(|(name, spec)| (name, crds::convert::Pair { spec, ..whole }))
             .chain(status.map(|(name, status)| (name, crds::convert::Pair { status, ..whole })));
         for (name, pair) in pairs {
-            let mutant = Kind { pair, ..kinds::all().into_iter().find(|other| other.pair.kind == whole.kind).unwrap() };
-            assert!(first_broken(&mutant).is_some(), "{}: nobody misses {name}", whole.kind);
+            let mutant = Kind {
+                pair,
+                ..kinds::all()
+                    .into_iter()
+                    .find(|other| other.pair.kind == whole.kind)
+                    .unwrap()
+            };
+            assert!(
+                first_broken(&mutant).is_some(),
+                "{}: nobody misses {name}",
+                whole.kind
+            );
             killed += 1;
         }
     }
@@ -46,5 +60,11 @@ fn deleting_any_field_map_breaks_a_law() {
 
 /// The first of a fixed series of seeds under which a law does not hold.
 fn first_broken(kind: &Kind) -> Option<u64> {
-    (1..=300).find(|seed: &u64| laws::all(kind, &mut Dice::Seed(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))).is_err())
+    (1..=300).find(|seed: &u64| {
+        laws::all(
+            kind,
+            &mut Dice::Seed(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+        )
+        .is_err()
+    })
 }

@@ -10,7 +10,11 @@ use crate::validate::Verdict;
 /// CloudStack's default `vm.userdata.max.length` is 32,768 characters of base64.
 const USER_DATA_BYTES: usize = 24_576;
 
-static RULES: ClassRules = ClassRules { pair: &PAIR, hub, ignored: |_| Vec::new() };
+static RULES: ClassRules = ClassRules {
+    pair: &PAIR,
+    hub,
+    ignored: |_| Vec::new(),
+};
 
 /// Judges an object of either version; `old` is the object before an update.
 pub fn check(new: &Value, old: Option<&Value>) -> Verdict {
@@ -18,20 +22,44 @@ pub fn check(new: &Value, old: Option<&Value>) -> Verdict {
 }
 
 fn hub(spec: &Value, verdict: &mut Verdict) {
-    regexes(spec, &["serviceOfferingSelectorTerms", "templateSelectorTerms"], verdict);
+    regexes(
+        spec,
+        &["serviceOfferingSelectorTerms", "templateSelectorTerms"],
+        verdict,
+    );
     no_duplicates(spec, "sshKeyPairs", verdict);
     reserved(spec, verdict);
-    for (key, _) in spec.get("details").and_then(Value::as_object).into_iter().flatten() {
+    for (key, _) in spec
+        .get("details")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
         if key.to_ascii_lowercase().starts_with("extraconfig") {
             let at = format!("spec.details[{key:?}]");
-            refuse(verdict, at, "CloudStack refuses extra configuration given as a detail", "remove it");
+            refuse(
+                verdict,
+                at,
+                "CloudStack refuses extra configuration given as a detail",
+                "remove it",
+            );
         }
     }
-    for (key, value) in spec.get("tags").and_then(Value::as_object).into_iter().flatten() {
+    for (key, value) in spec
+        .get("tags")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
         let size = value.as_str().map_or(0, str::len);
         if key.len() > 255 || size > 255 || size == 0 {
             let problem = "CloudStack takes tag keys and values of 1 to 255 bytes";
-            refuse(verdict, format!("spec.tags[{key:?}]"), problem, "shorten it, or give it a value");
+            refuse(
+                verdict,
+                format!("spec.tags[{key:?}]"),
+                problem,
+                "shorten it, or give it a value",
+            );
         }
     }
     let text = spec.pointer("/userData/inline").and_then(Value::as_str);

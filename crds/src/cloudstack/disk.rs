@@ -1,6 +1,9 @@
 //! Which disks does an instance on CloudStack get?
 
-#![allow(unreachable_pub, reason = "kube's derive repeats each struct inside a function")]
+#![allow(
+    unreachable_pub,
+    reason = "kube's derive repeats each struct inside a function"
+)]
 
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};

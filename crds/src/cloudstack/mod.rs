@@ -6,8 +6,8 @@ pub mod disk;
 pub mod placement;
 pub mod select;
 pub mod status;
-pub mod v2;
 pub mod v1;
+pub mod v2;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;

@@ -1,6 +1,9 @@
 //! Where on CloudStack does an instance run, and as whose?
 
-#![allow(unreachable_pub, reason = "kube's derive repeats each struct inside a function")]
+#![allow(
+    unreachable_pub,
+    reason = "kube's derive repeats each struct inside a function"
+)]
 
 use kube::KubeSchema;
 use schemars::JsonSchema;

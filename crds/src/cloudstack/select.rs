@@ -1,6 +1,9 @@
 //! Which networks, offerings and templates of CloudStack does a class choose?
 
-#![allow(unreachable_pub, reason = "kube's derive repeats each struct inside a function")]
+#![allow(
+    unreachable_pub,
+    reason = "kube's derive repeats each struct inside a function"
+)]
 
 use std::collections::BTreeMap;
 

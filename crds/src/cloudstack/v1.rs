@@ -1,6 +1,13 @@
 //! What could a CloudStackNodeClass say for the prototype (version v1)?
 
-#![allow(unreachable_pub, reason = "kube's derive repeats each struct inside a function")]
+#![allow(
+    unreachable_pub,
+    reason = "kube's derive repeats each struct inside a function"
+)]
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "every printed column has a type"
+)]
 
 use std::collections::BTreeMap;
 
@@ -21,11 +28,24 @@ use super::status::CloudStackNodeClassStatus;
     category = "karpenter",
     derive = "PartialEq",
     status = "CloudStackNodeClassStatus",
-    printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type=='Ready')].status"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Ready')].status"
+    ),
+    printcolumn(
+        name = "Age",
+        type_ = "date",
+        json_path = ".metadata.creationTimestamp"
+    ),
     version = "v1",
     storage = false,
-    printcolumn(name = "Zone", type_ = "string", json_path = ".spec.zone", priority = "1"),
+    printcolumn(
+        name = "Zone",
+        type_ = "string",
+        json_path = ".spec.zone",
+        priority = "1"
+    ),
     deprecated = "v1 is deprecated, use v2: zone is zoneSelectorTerms, userData is userData.inline, rootDiskSize is rootDisk.sizeGiB, diskOffering is dataDisks[0].offering.name, sshKeyPair is sshKeyPairs[0]",
     doc = "How instances on CloudStack are made, as the prototype had it."
 )]

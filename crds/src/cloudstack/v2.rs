@@ -3,7 +3,14 @@
 //! Nothing here has a schema default: what an older version did not say must stay unsaid, or it would read back changed.
 //! The description of a field says what its absence means.
 
-#![allow(unreachable_pub, reason = "kube's derive repeats each struct inside a function")]
+#![allow(
+    unreachable_pub,
+    reason = "kube's derive repeats each struct inside a function"
+)]
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "every printed column has a type"
+)]
 
 use std::collections::BTreeMap;
 
@@ -33,10 +40,28 @@ use crate::shared::user_data::Template;
     category = "karpenter",
     derive = "PartialEq",
     status = "CloudStackNodeClassStatus",
-    printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type=='Ready')].status"),
-    printcolumn(name = "Template", type_ = "string", json_path = ".status.templates[0].name", description = "Template new instances get"),
-    printcolumn(name = "Zones", type_ = "string", json_path = ".status.zones[*].name", priority = "1"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Ready')].status"
+    ),
+    printcolumn(
+        name = "Template",
+        type_ = "string",
+        json_path = ".status.templates[0].name",
+        description = "Template new instances get"
+    ),
+    printcolumn(
+        name = "Zones",
+        type_ = "string",
+        json_path = ".status.zones[*].name",
+        priority = "1"
+    ),
+    printcolumn(
+        name = "Age",
+        type_ = "date",
+        json_path = ".metadata.creationTimestamp"
+    ),
     version = "v2",
     storage = true,
     doc = "How instances on CloudStack are made."
@@ -145,7 +170,11 @@ pub struct UserData {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<SecretKeyRef>,
     /// Id of user data registered in CloudStack.
-    #[serde(rename = "registeredID", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "registeredID",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(length(min = 1, max = 160))]
     pub registered_id: Option<String>,
     /// Whether the text is a template. Absent means None.

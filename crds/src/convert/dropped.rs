@@ -15,7 +15,9 @@ pub fn dropped(pair: &Pair, new: &Value, old: &Value) -> Vec<String> {
         return Vec::new();
     }
     let ours = [annotation.clone(), pair.spoke_stash()];
-    let Some(Ok(stash)) = annotation_of(old, &annotation).map(|text| Stash::read(&annotation, text, &ours)) else {
+    let Some(Ok(stash)) =
+        annotation_of(old, &annotation).map(|text| Stash::read(&annotation, text, &ours))
+    else {
         return Vec::new();
     };
     let Ok(becomes) = pair.up(new.clone()) else {

@@ -21,7 +21,9 @@ pub(crate) fn convert(pair: &Pair, direction: Direction, object: Value) -> Resul
         return Err(Trouble::TooDeep { limit: DEPTH });
     }
     let Value::Object(mut from) = object else {
-        return Err(Trouble::NotAnObject { field: "the object" });
+        return Err(Trouble::NotAnObject {
+            field: "the object",
+        });
     };
     let bare = bare_annotations(&from);
     let brought = bring(pair, direction, &mut from)?;
@@ -35,7 +37,13 @@ pub(crate) fn convert(pair: &Pair, direction: Direction, object: Value) -> Resul
     }
     from.remove("apiVersion");
     for (name, maps) in [("spec", pair.spec), ("status", pair.status)] {
-        let mut walk = Section { name, maps, direction, brought: &brought, left: &mut left };
+        let mut walk = Section {
+            name,
+            maps,
+            direction,
+            brought: &brought,
+            left: &mut left,
+        };
         let source = take_section(&mut from, name)?;
         let target = walk.convert(source.as_ref());
         if source.is_some() || !target.is_empty() {
@@ -50,7 +58,12 @@ pub(crate) fn convert(pair: &Pair, direction: Direction, object: Value) -> Resul
             to.insert(name.to_owned(), value.clone());
         }
     }
-    let note = Note { pair, direction, brought: &brought, bare };
+    let note = Note {
+        pair,
+        direction,
+        brought: &brought,
+        bare,
+    };
     note.give(&mut to, left)?;
     Ok(Value::Object(to))
 }
@@ -68,7 +81,10 @@ impl Section<'_> {
     fn convert(&mut self, source: Option<&Object>) -> Object {
         let mut target = Object::new();
         for (name, entry) in self.brought.section(self.name) {
-            let unmapped = !self.maps.iter().any(|map| map.target(self.direction) == name);
+            let unmapped = !self
+                .maps
+                .iter()
+                .any(|map| map.target(self.direction) == name);
             if let (true, Some(value)) = (unmapped, &entry.value) {
                 target.insert(name.to_owned(), value.clone());
             }
@@ -82,8 +98,13 @@ impl Section<'_> {
             }
         }
         for (name, value) in source.into_iter().flatten() {
-            if !self.maps.iter().any(|map| map.source(self.direction) == name) {
-                self.left.put(self.name, name, Entry::of(Some(value.clone())));
+            if !self
+                .maps
+                .iter()
+                .any(|map| map.source(self.direction) == name)
+            {
+                self.left
+                    .put(self.name, name, Entry::of(Some(value.clone())));
             }
         }
         target
@@ -92,7 +113,10 @@ impl Section<'_> {
     fn field(&self, map: &FieldMap, now: Option<&Value>) -> Option<Value> {
         match self.brought.get(self.name, map.target(self.direction)) {
             None => project(map.how, self.direction, now),
-            Some(Entry { value, beside: Some(beside) }) if beside.as_ref() == now => value.clone(),
+            Some(Entry {
+                value,
+                beside: Some(beside),
+            }) if beside.as_ref() == now => value.clone(),
             Some(Entry { value, .. }) => merge(map.how, self.direction, now, value.as_ref()),
         }
     }
@@ -104,7 +128,10 @@ impl Section<'_> {
         }
         let expected = project(map.how, self.direction, now);
         let beside = (expected.as_ref() != became).then(|| became.cloned());
-        let entry = Entry { value: now.cloned(), beside };
+        let entry = Entry {
+            value: now.cloned(),
+            beside,
+        };
         self.left.put(self.name, map.source(self.direction), entry);
     }
 }
@@ -178,7 +205,10 @@ impl Note<'_> {
         let Some(Value::Object(metadata)) = to.get_mut("metadata") else {
             return Err(Trouble::NotAnObject { field: "metadata" });
         };
-        let restored = self.brought.get(stash::METADATA, "annotations").and_then(|entry| entry.value.clone());
+        let restored = self
+            .brought
+            .get(stash::METADATA, "annotations")
+            .and_then(|entry| entry.value.clone());
         if !standing.is_empty() {
             metadata.insert("annotations".into(), Value::Object(standing));
         } else if let Some(empty) = restored.or(self.bare) {
@@ -192,7 +222,9 @@ impl Note<'_> {
     /// An unreadable leftover passed through when the object was read; it goes back to the hub as it was.
     fn stays(&self, annotation: &str, stray: &Value, left: &Stash) -> bool {
         let ours = [self.pair.hub_stash(), self.pair.spoke_stash()];
-        self.direction == Direction::Up && left.is_empty() && Stash::read(annotation, stray, &ours).is_err()
+        self.direction == Direction::Up
+            && left.is_empty()
+            && Stash::read(annotation, stray, &ours).is_err()
     }
 }
 
@@ -209,7 +241,9 @@ fn annotations(object: &mut Object) -> Result<Option<&mut Object>, Trouble> {
     match metadata.get_mut("annotations") {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Object(annotations)) => Ok(Some(annotations)),
-        Some(_) => Err(Trouble::NotAnObject { field: "metadata.annotations" }),
+        Some(_) => Err(Trouble::NotAnObject {
+            field: "metadata.annotations",
+        }),
     }
 }
 

@@ -10,7 +10,12 @@ use serde_json::{Map, Value};
 use super::project::{project, project_element};
 use super::table::{Direction, FieldMap, How, Member};
 
-pub(crate) fn merge(how: How, direction: Direction, now: Option<&Value>, then: Option<&Value>) -> Option<Value> {
+pub(crate) fn merge(
+    how: How,
+    direction: Direction,
+    now: Option<&Value>,
+    then: Option<&Value>,
+) -> Option<Value> {
     if project(how, direction.back(), then).as_ref() == now {
         return then.cloned();
     }
@@ -22,9 +27,12 @@ pub(crate) fn merge(how: How, direction: Direction, now: Option<&Value>, then: O
         (How::Fields(maps), _) => fields(maps, direction, now, then),
         (How::Each(element), _) => list(*element, direction, now, then),
         (How::First(element), Direction::Up) => first(*element, now, then),
-        (How::First(element), Direction::Down) => {
-            merge(*element, direction, now.and_then(|list| list.get(0)), Some(then))
-        }
+        (How::First(element), Direction::Down) => merge(
+            *element,
+            direction,
+            now.and_then(|list| list.get(0)),
+            Some(then),
+        ),
         (How::Inside(member), Direction::Up) => inside(member, now, then),
         (How::Inside(member), Direction::Down) => {
             let inner = now.and_then(|object| object.get(member.name));
@@ -33,12 +41,19 @@ pub(crate) fn merge(how: How, direction: Direction, now: Option<&Value>, then: O
     }
 }
 
-fn fields(maps: &[FieldMap], direction: Direction, now: Option<&Value>, then: &Value) -> Option<Value> {
+fn fields(
+    maps: &[FieldMap],
+    direction: Direction,
+    now: Option<&Value>,
+    then: &Value,
+) -> Option<Value> {
     let empty = Map::new();
     let then = then.as_object().unwrap_or(&empty);
     let unseen = |name: &String| !maps.iter().any(|map| map.target(direction) == name);
     let kept = then.iter().filter(|(name, _)| unseen(name));
-    let mut merged: Map<_, _> = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let mut merged: Map<_, _> = kept
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
     for map in maps {
         let now = now.and_then(|now| now.get(map.source(direction)));
         if let Some(value) = merge(map.how, direction, now, then.get(map.target(direction))) {
@@ -63,8 +78,10 @@ fn list(element: How, direction: Direction, now: Option<&Value>, then: &Value) -
     }
     let merged = now.iter().enumerate().map(|(at, item)| match partners[at] {
         Some(partner) => then[partner].clone(),
-        None if at < then.len() && !taken[at] => merge(element, direction, Some(item), Some(&then[at]))
-            .unwrap_or_else(|| project_element(element, direction, item)),
+        None if at < then.len() && !taken[at] => {
+            merge(element, direction, Some(item), Some(&then[at]))
+                .unwrap_or_else(|| project_element(element, direction, item))
+        }
         None => project_element(element, direction, item),
     });
     Some(merged.collect())
@@ -83,7 +100,9 @@ fn pair_up(now: &[Value], seen: &[Value]) -> Vec<Option<usize>> {
     }
     for (at, partner) in partners.iter_mut().enumerate() {
         if partner.is_none() {
-            *partner = free.get_mut(&now[at].to_string()).and_then(VecDeque::pop_front);
+            *partner = free
+                .get_mut(&now[at].to_string())
+                .and_then(VecDeque::pop_front);
         }
     }
     partners

@@ -14,13 +14,23 @@ pub(crate) fn project(how: How, direction: Direction, value: Option<&Value>) -> 
         (How::Fields(maps), _) => fields(maps, direction, value.as_object()?),
         (How::Each(element), _) => {
             let list = value.as_array()?.iter();
-            Some(list.map(|item| project_element(*element, direction, item)).collect())
+            Some(
+                list.map(|item| project_element(*element, direction, item))
+                    .collect(),
+            )
         }
-        (How::First(element), Direction::Up) => Some(json!([project(*element, direction, Some(value))?])),
-        (How::First(element), Direction::Down) => project(*element, direction, value.as_array()?.first()),
+        (How::First(element), Direction::Up) => {
+            Some(json!([project(*element, direction, Some(value))?]))
+        }
+        (How::First(element), Direction::Down) => {
+            project(*element, direction, value.as_array()?.first())
+        }
         (How::Inside(member), Direction::Up) => {
             let inner = project(member.how, direction, Some(value))?;
-            Some(Value::Object(Map::from_iter([(member.name.to_owned(), inner)])))
+            Some(Value::Object(Map::from_iter([(
+                member.name.to_owned(),
+                inner,
+            )])))
         }
         (How::Inside(member), Direction::Down) => {
             project(member.how, direction, value.as_object()?.get(member.name))

@@ -76,7 +76,9 @@ impl Stash {
 
     pub(crate) fn write(&self, annotation: &str) -> Result<Value, StashError> {
         let sections = self.sections.iter().map(|(section, fields)| {
-            let fields = fields.iter().map(|(name, entry)| (name.clone(), entry.write()));
+            let fields = fields
+                .iter()
+                .map(|(name, entry)| (name.clone(), entry.write()));
             (section.clone(), Value::Object(fields.collect()))
         });
         let text = Value::Object(sections.collect()).to_string();
@@ -92,7 +94,10 @@ impl Stash {
 
 impl Entry {
     pub(crate) fn of(value: Option<Value>) -> Self {
-        Self { value, beside: None }
+        Self {
+            value,
+            beside: None,
+        }
     }
 
     fn write(&self) -> Value {
@@ -121,7 +126,8 @@ fn parse(text: &Value, ours: &[String]) -> Result<Stash, String> {
             return Err(format!("{section:?} is not one of {}", SECTIONS.join(", ")));
         }
         for (field, entry) in fields {
-            let entry = parse_entry(entry).ok_or_else(|| format!("{section}.{field} holds more than value and beside"))?;
+            let entry = parse_entry(entry)
+                .ok_or_else(|| format!("{section}.{field} holds more than value and beside"))?;
             if !may_hold(&section, &field, &entry, ours) {
                 return Err(format!("{section}.{field} does not belong into it"));
             }
@@ -132,7 +138,9 @@ fn parse(text: &Value, ours: &[String]) -> Result<Stash, String> {
 }
 
 fn parse_entry(entry: Value) -> Option<Entry> {
-    let Value::Object(mut entry) = entry else { return None };
+    let Value::Object(mut entry) = entry else {
+        return None;
+    };
     let value = entry.remove("value");
     let beside = match entry.remove("beside") {
         None => None,

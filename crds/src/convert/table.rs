@@ -93,6 +93,7 @@ impl FieldMap {
 }
 
 impl Direction {
+    #[must_use]
     pub const fn back(self) -> Self {
         match self {
             Self::Up => Self::Down,

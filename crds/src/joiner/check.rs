@@ -31,7 +31,12 @@ fn judge(object: &Value) -> Verdict {
             let text = |key| taint.get(key).and_then(Value::as_str);
             if !seen.insert((text("key"), text("effect"))) {
                 let problem = "another taint has the same key and effect";
-                refuse(&mut verdict, format!("spec.{field}[{at}]"), problem, "remove one of them");
+                refuse(
+                    &mut verdict,
+                    format!("spec.{field}[{at}]"),
+                    problem,
+                    "remove one of them",
+                );
             }
         }
     }

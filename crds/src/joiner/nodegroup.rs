@@ -1,6 +1,13 @@
 //! What may a NodeGroup say, the group of nodes that Cluster Autoscaler scales?
 
-#![allow(unreachable_pub, reason = "kube's derive repeats each struct inside a function")]
+#![allow(
+    unreachable_pub,
+    reason = "kube's derive repeats each struct inside a function"
+)]
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "every printed column has a type"
+)]
 
 use std::collections::BTreeMap;
 
@@ -24,13 +31,26 @@ use crate::shared::taint::Taint;
     category = "joiner",
     derive = "PartialEq",
     status = "NodeGroupStatus",
-    printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type=='Ready')].status"),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Ready')].status"
+    ),
     printcolumn(name = "Min", type_ = "integer", json_path = ".spec.minSize"),
     printcolumn(name = "Max", type_ = "integer", json_path = ".spec.maxSize"),
     printcolumn(name = "Target", type_ = "integer", json_path = ".status.targetSize"),
     printcolumn(name = "Type", type_ = "string", json_path = ".spec.instanceType"),
-    printcolumn(name = "Zone", type_ = "string", json_path = ".spec.zone", priority = "1"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(
+        name = "Zone",
+        type_ = "string",
+        json_path = ".spec.zone",
+        priority = "1"
+    ),
+    printcolumn(
+        name = "Age",
+        type_ = "date",
+        json_path = ".metadata.creationTimestamp"
+    ),
     doc = "A group of equal nodes that Cluster Autoscaler scales through `joiner grpc`."
 )]
 #[x_kube(validation = Rule::new("self.minSize <= self.maxSize").message("minSize must not be above maxSize; lower minSize or raise maxSize"))]
@@ -99,12 +119,12 @@ pub struct AutoscalerOptions {
     /// Use below which a node may be removed, a decimal string between 0 and 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 8))]
-    #[x_kube(validation = Rule::new(r#"self.matches('^(0(\\.[0-9]{1,4})?|1(\\.0{1,4})?)$')"#).message("a threshold is a decimal between 0 and 1 in quotes, for example 0.5; correct the value"))]
+    #[x_kube(validation = Rule::new(r"self.matches('^(0(\\.[0-9]{1,4})?|1(\\.0{1,4})?)$')").message("a threshold is a decimal between 0 and 1 in quotes, for example 0.5; correct the value"))]
     pub scale_down_utilization_threshold: Option<String>,
     /// GPU use below which a node may be removed, a decimal string between 0 and 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 8))]
-    #[x_kube(validation = Rule::new(r#"self.matches('^(0(\\.[0-9]{1,4})?|1(\\.0{1,4})?)$')"#).message("a threshold is a decimal between 0 and 1 in quotes, for example 0.5; correct the value"))]
+    #[x_kube(validation = Rule::new(r"self.matches('^(0(\\.[0-9]{1,4})?|1(\\.0{1,4})?)$')").message("a threshold is a decimal between 0 and 1 in quotes, for example 0.5; correct the value"))]
     pub scale_down_gpu_utilization_threshold: Option<String>,
     /// How long a node must be unneeded before it is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

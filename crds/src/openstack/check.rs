@@ -14,7 +14,11 @@ const METADATA_ITEMS: usize = 128 - 8;
 /// Nova takes 65,535 characters of base64.
 const USER_DATA_BYTES: usize = 49_149;
 
-static RULES: ClassRules = ClassRules { pair: &PAIR, hub, ignored };
+static RULES: ClassRules = ClassRules {
+    pair: &PAIR,
+    hub,
+    ignored,
+};
 
 /// Judges an object of either version; `old` is the object before an update.
 pub fn check(new: &Value, old: Option<&Value>) -> Verdict {
@@ -23,7 +27,11 @@ pub fn check(new: &Value, old: Option<&Value>) -> Verdict {
 
 fn hub(spec: &Value, verdict: &mut Verdict) {
     metadata(spec, verdict);
-    regexes(spec, &["imageSelectorTerms", "flavorSelectorTerms"], verdict);
+    regexes(
+        spec,
+        &["imageSelectorTerms", "flavorSelectorTerms"],
+        verdict,
+    );
     no_duplicates(spec, "availabilityZones", verdict);
     no_duplicates(spec, "serverTags", verdict);
     reserved(spec, verdict);
@@ -47,27 +55,45 @@ fn ignored(spec: &Value) -> Vec<String> {
 fn metadata(spec: &Value, verdict: &mut Verdict) {
     let mut seen: BTreeMap<String, String> = BTreeMap::new();
     let all = |field: &'static str| {
-        let entries = spec.get(field).and_then(Value::as_object).into_iter().flatten();
+        let entries = spec
+            .get(field)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten();
         entries.map(move |(key, value)| (field, key, value))
     };
     for (field, key, value) in all("metadata").chain(all("labels")) {
         let at = format!("spec.{field}[{key:?}]");
         let encoded = key.replace('/', "_");
-        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '.' | ' ');
+        let allowed =
+            |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '.' | ' ');
         if encoded.is_empty() || encoded.len() > 255 || !encoded.chars().all(allowed) {
             let fix = "use 1 to 255 letters, digits, spaces, '-', '_', ':', '.' and '/'";
             refuse(verdict, &at, "Nova does not take this key", fix);
         }
         if value.as_str().is_some_and(|value| value.len() > 255) {
-            refuse(verdict, &at, "the value is longer than the 255 bytes Nova takes", "shorten it");
+            refuse(
+                verdict,
+                &at,
+                "the value is longer than the 255 bytes Nova takes",
+                "shorten it",
+            );
         }
         let twin = seen.insert(encoded, key.clone()).filter(|twin| twin != key);
         if let Some(twin) = twin {
-            refuse(verdict, at, format!("{twin:?} is written to Nova as the same key"), "rename one of them");
+            refuse(
+                verdict,
+                at,
+                format!("{twin:?} is written to Nova as the same key"),
+                "rename one of them",
+            );
         }
     }
     if seen.len() > METADATA_ITEMS {
-        let problem = format!("{} items with labels, and Nova's default quota leaves {METADATA_ITEMS}", seen.len());
+        let problem = format!(
+            "{} items with labels, and Nova's default quota leaves {METADATA_ITEMS}",
+            seen.len()
+        );
         refuse(verdict, "spec.metadata", problem, "remove some");
     }
 }
@@ -76,15 +102,26 @@ fn metadata(spec: &Value, verdict: &mut Verdict) {
 fn image_terms(spec: &Value, verdict: &mut Verdict) {
     for (at, term) in items(spec, "imageSelectorTerms") {
         if term.as_object().is_some_and(serde_json::Map::is_empty) {
-            refuse(verdict, format!("spec.imageSelectorTerms[{at}]"), "the term is empty", "set id, or remove the term");
+            refuse(
+                verdict,
+                format!("spec.imageSelectorTerms[{at}]"),
+                "the term is empty",
+                "set id, or remove the term",
+            );
         }
     }
 }
 
 fn boot_devices(spec: &Value, verdict: &mut Verdict) {
-    let boots = items(spec, "blockDevices").filter(|(_, device)| device.get("boot") == Some(&Value::Bool(true)));
+    let boots = items(spec, "blockDevices")
+        .filter(|(_, device)| device.get("boot") == Some(&Value::Bool(true)));
     for (at, _) in boots.skip(1) {
         let problem = "another device has boot: true already";
-        refuse(verdict, format!("spec.blockDevices[{at}].boot"), problem, "remove boot from all but one");
+        refuse(
+            verdict,
+            format!("spec.blockDevices[{at}].boot"),
+            problem,
+            "remove boot from all but one",
+        );
     }
 }

@@ -16,9 +16,17 @@ pub static PAIR: Pair = Pair {
 };
 
 const SPEC: &[FieldMap] = &[
-    FieldMap::new("imageSelectorTerms", "imageSelectorTerms", How::Each(&How::Fields(IMAGE_TERM))),
+    FieldMap::new(
+        "imageSelectorTerms",
+        "imageSelectorTerms",
+        How::Each(&How::Fields(IMAGE_TERM)),
+    ),
     FieldMap::new("networks", "ports", How::Each(&How::Inside(&NETWORK))),
-    FieldMap::new("securityGroups", "securityGroupSelectorTerms", How::Each(&How::Rewrite(&ID_OR_NAME))),
+    FieldMap::new(
+        "securityGroups",
+        "securityGroupSelectorTerms",
+        How::Each(&How::Rewrite(&ID_OR_NAME)),
+    ),
     FieldMap::same("keyPair"),
     FieldMap::new("disks", "blockDevices", How::Each(&How::Fields(DISK))),
     FieldMap::new("floatingIP", "floatingIP", How::Inside(&FLOATING_IP)),
@@ -40,7 +48,11 @@ const STATUS: &[FieldMap] = &[
 
 const IMAGE_TERM: &[FieldMap] = &[FieldMap::same("id"), FieldMap::same("alias")];
 
-const DISK: &[FieldMap] = &[FieldMap::same("sizeGiB"), FieldMap::same("volumeType"), FieldMap::same("boot")];
+const DISK: &[FieldMap] = &[
+    FieldMap::same("sizeGiB"),
+    FieldMap::same("volumeType"),
+    FieldMap::same("boot"),
+];
 
 const KUBELET: &[FieldMap] = &[
     FieldMap::same("clusterDNS"),
@@ -57,22 +69,49 @@ const KUBELET: &[FieldMap] = &[
     FieldMap::same("cpuCFSQuota"),
 ];
 
-const NETWORK: Member = Member { name: "network", how: How::Rewrite(&ID_OR_NAME), instead_of: &[] };
-const FLOATING_IP: Member = Member { name: "enabled", how: How::Same, instead_of: &[] };
-const USER_DATA: Member = Member { name: "inline", how: How::Same, instead_of: &["secretRef"] };
+const NETWORK: Member = Member {
+    name: "network",
+    how: How::Rewrite(&ID_OR_NAME),
+    instead_of: &[],
+};
+const FLOATING_IP: Member = Member {
+    name: "enabled",
+    how: How::Same,
+    instead_of: &[],
+};
+const USER_DATA: Member = Member {
+    name: "inline",
+    how: How::Same,
+    instead_of: &["secretRef"],
+};
 
 /// One string is an id if it looks like one, else a name.
 const ID_OR_NAME: Rewrite = Rewrite {
     up: |text| {
-        let field = if is_uuid(text.as_str()?) { "id" } else { "name" };
+        let field = if is_uuid(text.as_str()?) {
+            "id"
+        } else {
+            "name"
+        };
         Some(json!({ field: text }))
     },
-    down: |term| term.get("id").or_else(|| term.get("name")).filter(|text| text.is_string()).cloned(),
+    down: |term| {
+        term.get("id")
+            .or_else(|| term.get("name"))
+            .filter(|text| text.is_string())
+            .cloned()
+    },
 };
 
 fn is_uuid(text: &str) -> bool {
     let hyphen = |at: usize| matches!(at, 8 | 13 | 18 | 23);
-    let fits = |(at, byte): (usize, u8)| if hyphen(at) { byte == b'-' } else { byte.is_ascii_hexdigit() };
+    let fits = |(at, byte): (usize, u8)| {
+        if hyphen(at) {
+            byte == b'-'
+        } else {
+            byte.is_ascii_hexdigit()
+        }
+    };
     text.len() == 36 && text.bytes().enumerate().all(fits)
 }
 
@@ -90,7 +129,12 @@ mod tests {
     fn a_uuid_is_an_id_and_anything_else_a_name() {
         let uuid = "0a1b2c3d-4E5f-6789-abcd-ef0123456789";
         assert_eq!(up(uuid), Some(json!({"id": uuid})));
-        for name in ["private", "", "0a1b2c3d4e5f6789abcdef0123456789", "0a1b2c3d-4E5f-6789-abcd-ef012345678g"] {
+        for name in [
+            "private",
+            "",
+            "0a1b2c3d4e5f6789abcdef0123456789",
+            "0a1b2c3d-4E5f-6789-abcd-ef012345678g",
+        ] {
             assert_eq!(up(name), Some(json!({"name": name})), "{name}");
         }
     }

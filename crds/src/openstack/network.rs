@@ -1,6 +1,9 @@
 //! How is an instance on OpenStack connected?
 
-#![allow(unreachable_pub, reason = "kube's derive repeats each struct inside a function")]
+#![allow(
+    unreachable_pub,
+    reason = "kube's derive repeats each struct inside a function"
+)]
 
 use kube::KubeSchema;
 use schemars::JsonSchema;

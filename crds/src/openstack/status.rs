@@ -1,6 +1,9 @@
 //! What has been found out about an OpenStackNodeClass? (the same in every version)
 
-#![allow(unreachable_pub, reason = "kube's derive repeats each struct inside a function")]
+#![allow(
+    unreachable_pub,
+    reason = "kube's derive repeats each struct inside a function"
+)]
 
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,14 @@
 //! Nothing here has a schema default: what an older version did not say must stay unsaid, or it would read back changed.
 //! The description of a field says what its absence means.
 
-#![allow(unreachable_pub, reason = "kube's derive repeats each struct inside a function")]
+#![allow(
+    unreachable_pub,
+    reason = "kube's derive repeats each struct inside a function"
+)]
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "every printed column has a type"
+)]
 
 use std::collections::BTreeMap;
 
@@ -34,10 +41,28 @@ use crate::shared::user_data::{Template, UserDataFormat};
     status = "OpenStackNodeClassStatus",
     version = "v1",
     storage = true,
-    printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type=='Ready')].status"),
-    printcolumn(name = "Flavors", type_ = "integer", json_path = ".status.flavors.count", description = "Flavors that may be bought"),
-    printcolumn(name = "Image", type_ = "string", json_path = ".status.images[0].name", description = "Image new instances get"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Ready')].status"
+    ),
+    printcolumn(
+        name = "Flavors",
+        type_ = "integer",
+        json_path = ".status.flavors.count",
+        description = "Flavors that may be bought"
+    ),
+    printcolumn(
+        name = "Image",
+        type_ = "string",
+        json_path = ".status.images[0].name",
+        description = "Image new instances get"
+    ),
+    printcolumn(
+        name = "Age",
+        type_ = "date",
+        json_path = ".metadata.creationTimestamp"
+    ),
     doc = "How instances on OpenStack are made."
 )]
 #[x_kube(validation = Rule::new("!has(self.bootstrap) || !has(self.bootstrap.mode) || self.bootstrap.mode != 'UserData' || has(self.userData)").message("bootstrap.mode UserData needs userData; add it or choose another mode"))]
@@ -74,7 +99,11 @@ pub struct OpenStackNodeClassSpec {
     #[x_kube(validation = Rule::new("self.filter(device, has(device.boot) && device.boot).size() <= 1").message("at most one block device may have boot: true; remove boot from the others"))]
     pub block_devices: Option<Vec<BlockDevice>>,
     /// Whether an instance gets a public address. Absent means no.
-    #[serde(rename = "floatingIP", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "floatingIP",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub floating_ip: Option<FloatingIp>,
     /// Keeps instances apart or together. Absent means the scheduler's own choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,9 @@
 //! What could an OpenStackNodeClass say for the prototype (version v1openstack)?
 
-#![allow(unreachable_pub, reason = "kube's derive repeats each struct inside a function")]
+#![allow(
+    unreachable_pub,
+    reason = "kube's derive repeats each struct inside a function"
+)]
 
 use std::collections::BTreeMap;
 
@@ -50,7 +53,11 @@ pub struct OpenStackNodeClassSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub security_groups: Option<Vec<String>>,
     /// Whether the instance gets a floating IP.
-    #[serde(rename = "floatingIP", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "floatingIP",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub floating_ip: Option<bool>,
     /// Settings of the kubelet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,7 +104,11 @@ pub struct ImageSelectorTerm {
 #[serde(rename_all = "camelCase")]
 pub struct KubeletConfiguration {
     /// Addresses of the cluster's DNS service.
-    #[serde(rename = "clusterDNS", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "clusterDNS",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub cluster_dns: Option<Vec<String>>,
     /// Most pods on a node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,14 +137,26 @@ pub struct KubeletConfiguration {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eviction_max_pod_grace_period: Option<i32>,
     /// Disk use above which images are removed.
-    #[serde(rename = "imageGCHighThresholdPercent", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "imageGCHighThresholdPercent",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(range(min = 0, max = 100))]
     pub image_gc_high_threshold_percent: Option<i32>,
     /// Disk use down to which images are removed.
-    #[serde(rename = "imageGCLowThresholdPercent", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "imageGCLowThresholdPercent",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(range(min = 0, max = 100))]
     pub image_gc_low_threshold_percent: Option<i32>,
     /// Whether CPU limits are enforced by CFS quota.
-    #[serde(rename = "cpuCFSQuota", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "cpuCFSQuota",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub cpu_cfs_quota: Option<bool>,
 }

@@ -34,11 +34,25 @@ const STATUS: &[FieldMap] = &[
     FieldMap::same("region"),
 ];
 
-const SECRET: Member = Member { name: "secretRef", how: How::Same, instead_of: &[] };
-const ANTI_AFFINITY: Member = Member { name: "antiAffinity", how: How::Same, instead_of: &[] };
+const SECRET: Member = Member {
+    name: "secretRef",
+    how: How::Same,
+    instead_of: &[],
+};
+const ANTI_AFFINITY: Member = Member {
+    name: "antiAffinity",
+    how: How::Same,
+    instead_of: &[],
+};
 
 const BILLING: Rewrite = Rewrite {
-    up: |monthly| Some(json!(if monthly.as_bool()? { "Monthly" } else { "Hourly" })),
+    up: |monthly| {
+        Some(json!(if monthly.as_bool()? {
+            "Monthly"
+        } else {
+            "Hourly"
+        }))
+    },
     down: |billing| match billing.as_str()? {
         "Monthly" => Some(json!(true)),
         "Hourly" => Some(json!(false)),

@@ -2,7 +2,14 @@
 //!
 //! Only billing and placement have schema defaults, because their counterparts in v1alpha1 always had them.
 
-#![allow(unreachable_pub, reason = "kube's derive repeats each struct inside a function")]
+#![allow(
+    unreachable_pub,
+    reason = "kube's derive repeats each struct inside a function"
+)]
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "every printed column has a type"
+)]
 
 use std::collections::BTreeMap;
 
@@ -29,10 +36,18 @@ use crate::shared::reference::SecretRef;
     status = "OvhNodeClassStatus",
     version = "v1",
     storage = true,
-    printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type=='Ready')].status"),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type=='Ready')].status"
+    ),
     printcolumn(name = "Region", type_ = "string", json_path = ".status.region"),
     printcolumn(name = "Billing", type_ = "string", json_path = ".spec.billing"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(
+        name = "Age",
+        type_ = "date",
+        json_path = ".metadata.creationTimestamp"
+    ),
     doc = "How nodes of OVHcloud Managed Kubernetes are made."
 )]
 #[x_kube(validation = Rule::new("!has(self.placement) || !has(self.placement.antiAffinity) || !self.placement.antiAffinity || !has(self.pool) || !has(self.pool.maxNodesPerPool) || self.pool.maxNodesPerPool <= 5").message("OVHcloud allows at most 5 nodes in a pool with anti-affinity; lower pool.maxNodesPerPool or remove placement.antiAffinity"))]
@@ -192,6 +207,6 @@ pub struct SavingsPlan {
     /// Price of a covered node per hour, a decimal string. Absent means 0: it is paid anyway.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 32))]
-    #[x_kube(validation = Rule::new(r#"self.matches('^[0-9]+(\\.[0-9]{1,9})?$')"#).message("a price is a decimal such as 0.0425 with at most nine decimals, in quotes; remove signs and the currency"))]
+    #[x_kube(validation = Rule::new(r"self.matches('^[0-9]+(\\.[0-9]{1,9})?$')").message("a price is a decimal such as 0.0425 with at most nine decimals, in quotes; remove signs and the currency"))]
     pub price: Option<String>,
 }

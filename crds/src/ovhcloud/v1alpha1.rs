@@ -1,6 +1,9 @@
 //! What could an OVHNodeClass say for the prototype (version v1alpha1)?
 
-#![allow(unreachable_pub, reason = "kube's derive repeats each struct inside a function")]
+#![allow(
+    unreachable_pub,
+    reason = "kube's derive repeats each struct inside a function"
+)]
 
 use std::collections::BTreeMap;
 

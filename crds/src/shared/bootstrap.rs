@@ -1,6 +1,9 @@
 //! How does a fresh machine become a node of this cluster?
 
-#![allow(unreachable_pub, reason = "kube's derive repeats each struct inside a function")]
+#![allow(
+    unreachable_pub,
+    reason = "kube's derive repeats each struct inside a function"
+)]
 
 use kube::KubeSchema;
 use schemars::JsonSchema;

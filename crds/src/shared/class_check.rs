@@ -27,8 +27,15 @@ impl ClassRules {
             // Nothing but finalizers changes any more; refusing would keep the object for ever.
             return Verdict::default();
         }
-        let is_spoke = new.get("apiVersion").and_then(Value::as_str) == Some(self.pair.spoke_api_version().as_str());
-        let judge = |object| if is_spoke { self.spoke(object) } else { self.hub(object) };
+        let is_spoke = new.get("apiVersion").and_then(Value::as_str)
+            == Some(self.pair.spoke_api_version().as_str());
+        let judge = |object| {
+            if is_spoke {
+                self.spoke(object)
+            } else {
+                self.hub(object)
+            }
+        };
         let mut verdict = judge(new);
         if let Some(old) = old {
             excuse(&mut verdict, &judge(old).refusals);
@@ -45,12 +52,15 @@ impl ClassRules {
         let leftovers = self.pair.spoke_stash();
         let ours = [self.pair.hub_stash(), leftovers.clone()];
         if let Some(text) = annotation_of(object, &leftovers)
-            && let Err(StashError::Malformed { annotation, reason }) = Stash::read(&leftovers, text, &ours)
+            && let Err(StashError::Malformed { annotation, reason }) =
+                Stash::read(&leftovers, text, &ours)
         {
             verdict.refusals.push(broken(&annotation, &reason));
         }
         if let Err(trouble) = self.pair.down(object.clone()) {
-            verdict.refusals.push(unconvertible(self.pair.spoke, &trouble));
+            verdict
+                .refusals
+                .push(unconvertible(self.pair.spoke, &trouble));
         }
         verdict
     }
@@ -62,16 +72,23 @@ impl ClassRules {
                 let mut judged = Verdict::default();
                 (self.hub)(hub.get("spec").unwrap_or(&Value::Null), &mut judged);
                 let hub = self.pair.hub;
-                let as_warning = |finding: &Finding| format!("in {hub} terms: {}", sentence(finding));
-                verdict.warnings.extend(judged.refusals.iter().map(as_warning));
+                let as_warning =
+                    |finding: &Finding| format!("in {hub} terms: {}", sentence(finding));
+                verdict
+                    .warnings
+                    .extend(judged.refusals.iter().map(as_warning));
                 verdict.warnings.extend(judged.warnings);
             }
             Err(Trouble::Stash(StashError::Malformed { annotation, reason })) => {
                 verdict.refusals.push(broken(&annotation, &reason));
             }
-            Err(trouble) => verdict.refusals.push(unconvertible(self.pair.hub, &trouble)),
+            Err(trouble) => verdict
+                .refusals
+                .push(unconvertible(self.pair.hub, &trouble)),
         }
-        verdict.warnings.extend((self.ignored)(object.get("spec").unwrap_or(&Value::Null)));
+        verdict
+            .warnings
+            .extend((self.ignored)(object.get("spec").unwrap_or(&Value::Null)));
         verdict
     }
 
@@ -101,7 +118,12 @@ pub(crate) fn sentence(finding: &Finding) -> String {
     format!("{}: {}; {}", finding.field, finding.problem, finding.fix)
 }
 
-pub(crate) fn refuse(verdict: &mut Verdict, field: impl Into<String>, problem: impl Into<String>, fix: &str) {
+pub(crate) fn refuse(
+    verdict: &mut Verdict,
+    field: impl Into<String>,
+    problem: impl Into<String>,
+    fix: &str,
+) {
     verdict.refusals.push(Finding {
         field: field.into(),
         problem: problem.into(),

@@ -13,7 +13,12 @@ pub(crate) fn no_duplicates(spec: &Value, field: &str, verdict: &mut Verdict) {
     for (at, item) in items(spec, field).filter_map(|(at, item)| Some((at, item.as_str()?))) {
         if !seen.insert(item) {
             let problem = format!("{item:?} is listed twice");
-            refuse(verdict, format!("spec.{field}[{at}]"), problem, "remove one of them");
+            refuse(
+                verdict,
+                format!("spec.{field}[{at}]"),
+                problem,
+                "remove one of them",
+            );
         }
     }
 }
@@ -23,10 +28,17 @@ pub(crate) fn no_duplicates(spec: &Value, field: &str, verdict: &mut Verdict) {
 pub(crate) fn regexes(spec: &Value, lists: &[&str], verdict: &mut Verdict) {
     for list in lists {
         for (at, term) in items(spec, list) {
-            let Some(regex) = term.get("nameRegex").and_then(Value::as_str) else { continue };
+            let Some(regex) = term.get("nameRegex").and_then(Value::as_str) else {
+                continue;
+            };
             if let Some(problem) = broken_regex(regex) {
                 let problem = format!("{regex:?} is not a regular expression: {problem}");
-                refuse(verdict, format!("spec.{list}[{at}].nameRegex"), problem, "correct it, or use name for an exact name");
+                refuse(
+                    verdict,
+                    format!("spec.{list}[{at}].nameRegex"),
+                    problem,
+                    "correct it, or use name for an exact name",
+                );
             }
         }
     }
@@ -34,13 +46,23 @@ pub(crate) fn regexes(spec: &Value, lists: &[&str], verdict: &mut Verdict) {
 
 /// Every label key and value could stand on a node.
 pub(crate) fn labels(spec: &Value, field: &str, verdict: &mut Verdict) {
-    for (key, value) in spec.get(field).and_then(Value::as_object).into_iter().flatten() {
+    for (key, value) in spec
+        .get(field)
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
         let at = format!("spec.{field}[{key:?}]");
-        let (prefix, name) = key.rsplit_once('/').map_or((None, key.as_str()), |(prefix, name)| (Some(prefix), name));
+        let (prefix, name) = key
+            .rsplit_once('/')
+            .map_or((None, key.as_str()), |(prefix, name)| (Some(prefix), name));
         if !is_label_part(name) || prefix.is_some_and(|prefix| !is_prefix(prefix)) {
             let fix = "use at most 63 letters, digits, '-', '_', '.', begun and ended by a letter or digit, after an optional DNS prefix";
             refuse(verdict, at, "the key is no label key", fix);
-        } else if value.as_str().is_some_and(|value| !value.is_empty() && !is_label_part(value)) {
+        } else if value
+            .as_str()
+            .is_some_and(|value| !value.is_empty() && !is_label_part(value))
+        {
             let fix = "use at most 63 letters, digits, '-', '_', '.', begun and ended by a letter or digit";
             refuse(verdict, at, format!("{value} is no label value"), fix);
         }
@@ -50,30 +72,49 @@ pub(crate) fn labels(spec: &Value, field: &str, verdict: &mut Verdict) {
 /// Amounts the kubelet reserves are quantities (the hub says so in CEL too; older versions have no CEL).
 pub(crate) fn reserved(spec: &Value, verdict: &mut Verdict) {
     for field in ["systemReserved", "kubeReserved"] {
-        let amounts = spec.pointer(&format!("/kubelet/{field}")).and_then(Value::as_object);
+        let amounts = spec
+            .pointer(&format!("/kubelet/{field}"))
+            .and_then(Value::as_object);
         for (resource, amount) in amounts.into_iter().flatten() {
             if amount.as_str().is_some_and(|amount| !is_quantity(amount)) {
                 let at = format!("spec.kubelet.{field}[{resource:?}]");
-                refuse(verdict, at, format!("{amount} is not a quantity"), "write for example \"100m\" or \"512Mi\"");
+                refuse(
+                    verdict,
+                    at,
+                    format!("{amount} is not a quantity"),
+                    "write for example \"100m\" or \"512Mi\"",
+                );
             }
         }
     }
 }
 
 pub(crate) fn items<'a>(spec: &'a Value, field: &str) -> impl Iterator<Item = (usize, &'a Value)> {
-    spec.get(field).and_then(Value::as_array).into_iter().flatten().enumerate()
+    spec.get(field)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .enumerate()
 }
 
 fn is_quantity(text: &str) -> bool {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
+    let end = unsigned
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(unsigned.len());
     let (number, suffix) = unsigned.split_at(end);
-    let exponent = suffix.strip_prefix(['e', 'E']).map(|digits| digits.strip_prefix(['+', '-']).unwrap_or(digits));
-    let known = ["", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+    let exponent = suffix
+        .strip_prefix(['e', 'E'])
+        .map(|digits| digits.strip_prefix(['+', '-']).unwrap_or(digits));
+    let known = [
+        "", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei",
+    ];
     number.bytes().any(|byte| byte.is_ascii_digit())
         && number.matches('.').count() <= 1
         && (known.contains(&suffix)
-            || exponent.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())))
+            || exponent.is_some_and(|digits| {
+                !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+            }))
 }
 
 fn is_label_part(text: &str) -> bool {
@@ -81,13 +122,17 @@ fn is_label_part(text: &str) -> bool {
     text.len() <= 63
         && text.starts_with(plain)
         && text.ends_with(plain)
-        && text.chars().all(|c| plain(c) || matches!(c, '-' | '_' | '.'))
+        && text
+            .chars()
+            .all(|c| plain(c) || matches!(c, '-' | '_' | '.'))
 }
 
 fn is_prefix(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let part = |part: &str| {
-        part.starts_with(plain) && part.ends_with(plain) && part.chars().all(|c| plain(c) || c == '-')
+        part.starts_with(plain)
+            && part.ends_with(plain)
+            && part.chars().all(|c| plain(c) || c == '-')
     };
     text.len() <= 253 && text.split('.').all(part)
 }
@@ -121,7 +166,15 @@ mod tests {
 
     #[test]
     fn plainly_broken_expressions_are_found_and_others_left_alone() {
-        for good in ["", "b3-.*", r"m1\.(small|large)", r"[(\]]+", "a{2}", "^x$", r"\("] {
+        for good in [
+            "",
+            "b3-.*",
+            r"m1\.(small|large)",
+            r"[(\]]+",
+            "a{2}",
+            "^x$",
+            r"\(",
+        ] {
             assert_eq!(broken_regex(good), None, "{good}");
         }
         for bad in ["(", "a)", "[a", r"a\", "*a"] {

@@ -1,6 +1,9 @@
 //! What does the status of a class say, whatever the cloud?
 
-#![allow(unreachable_pub, reason = "kube's derive repeats each struct inside a function")]
+#![allow(
+    unreachable_pub,
+    reason = "kube's derive repeats each struct inside a function"
+)]
 
 use kube::KubeSchema;
 use schemars::JsonSchema;

@@ -1,6 +1,9 @@
 //! What may a class tell the kubelet of its nodes?
 
-#![allow(unreachable_pub, reason = "kube's derive repeats each struct inside a function")]
+#![allow(
+    unreachable_pub,
+    reason = "kube's derive repeats each struct inside a function"
+)]
 
 use std::collections::BTreeMap;
 
@@ -18,7 +21,11 @@ use super::taint::Taint;
 #[serde(rename_all = "camelCase")]
 pub struct Kubelet {
     /// Addresses of the cluster's DNS service.
-    #[serde(rename = "clusterDNS", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "clusterDNS",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(length(max = 10), inner(length(max = 63)))]
     pub cluster_dns: Option<Vec<String>>,
     /// Most pods on a node. Absent means 110.
@@ -57,15 +64,27 @@ pub struct Kubelet {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eviction_max_pod_grace_period: Option<i32>,
     /// Disk use, in percent, above which unused images are removed.
-    #[serde(rename = "imageGCHighThresholdPercent", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "imageGCHighThresholdPercent",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(range(min = 0, max = 100))]
     pub image_gc_high_threshold_percent: Option<i32>,
     /// Disk use, in percent, down to which unused images are removed.
-    #[serde(rename = "imageGCLowThresholdPercent", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "imageGCLowThresholdPercent",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(range(min = 0, max = 100))]
     pub image_gc_low_threshold_percent: Option<i32>,
     /// Whether CPU limits are enforced by CFS quota. Absent means true.
-    #[serde(rename = "cpuCFSQuota", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "cpuCFSQuota",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub cpu_cfs_quota: Option<bool>,
     /// How exclusive CPUs are given out. Absent means none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -10,7 +10,10 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 /// The same definition without `nullable`.
 pub fn not_nullable(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
     for version in &mut crd.spec.versions {
-        let schema = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut());
+        let schema = version
+            .schema
+            .as_mut()
+            .and_then(|schema| schema.open_api_v3_schema.as_mut());
         if let Some(schema) = schema {
             strip(schema);
         }
@@ -23,7 +26,11 @@ fn strip(schema: &mut JSONSchemaProps) {
     if let Some(allowed) = &mut schema.enum_ {
         allowed.retain(|value| !value.0.is_null());
     }
-    for property in schema.properties.iter_mut().flat_map(|all| all.values_mut()) {
+    for property in schema
+        .properties
+        .iter_mut()
+        .flat_map(|all| all.values_mut())
+    {
         strip(property);
     }
     if let Some(JSONSchemaPropsOrBool::Schema(values)) = &mut schema.additional_properties {

@@ -1,6 +1,9 @@
 //! Which other object does a class name?
 
-#![allow(unreachable_pub, reason = "kube's derive repeats each struct inside a function")]
+#![allow(
+    unreachable_pub,
+    reason = "kube's derive repeats each struct inside a function"
+)]
 
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};

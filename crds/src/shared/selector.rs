@@ -2,7 +2,10 @@
 //!
 //! Fields of one term must all match, any term may match.
 
-#![allow(unreachable_pub, reason = "kube's derive repeats each struct inside a function")]
+#![allow(
+    unreachable_pub,
+    reason = "kube's derive repeats each struct inside a function"
+)]
 
 use std::collections::BTreeMap;
 

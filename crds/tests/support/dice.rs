@@ -17,7 +17,9 @@ impl Dice<'_> {
                 usize::try_from((*state >> 11) % limit as u64).unwrap()
             }
             Self::Bytes(bytes) => {
-                let (first, rest) = bytes.split_first().map_or((0, *bytes), |(first, rest)| (*first, rest));
+                let (first, rest) = bytes
+                    .split_first()
+                    .map_or((0, *bytes), |(first, rest)| (*first, rest));
                 *bytes = rest;
                 usize::from(first) % limit
             }

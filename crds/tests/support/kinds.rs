@@ -20,15 +20,16 @@ pub struct Kind {
 }
 
 pub fn all() -> Vec<Kind> {
-    let kind = |pair: &Pair, crds: (CustomResourceDefinition, Vec<CustomResourceDefinition>)| Kind {
-        pair: *pair,
-        hub_schema: schema(&crds.0),
-        spoke_schema: schema(&crds.1[0]),
-        hub_type: |_| Ok(Value::Null),
-        spoke_type: |_| Ok(Value::Null),
-        spoke_only: &[],
-        unseen: &[],
-    };
+    let kind =
+        |pair: &Pair, crds: (CustomResourceDefinition, Vec<CustomResourceDefinition>)| Kind {
+            pair: *pair,
+            hub_schema: schema(&crds.0),
+            spoke_schema: schema(&crds.1[0]),
+            hub_type: |_| Ok(Value::Null),
+            spoke_type: |_| Ok(Value::Null),
+            spoke_only: &[],
+            unseen: &[],
+        };
     vec![
         Kind {
             hub_type: typed::<openstack::v1::OpenStackNodeClass>,

@@ -29,10 +29,18 @@ pub fn all(kind: &Kind, dice: &mut Dice<'_>) -> Law {
 pub fn nothing_is_lost(kind: &Kind, hub: &Value, spoke: &Value) -> Law {
     let down = down(&kind.pair, hub)?;
     same("up(down(hub))", &up(&kind.pair, &down)?, hub)?;
-    same("down again", &self::down(&kind.pair, &up(&kind.pair, &down)?)?, &down)?;
+    same(
+        "down again",
+        &self::down(&kind.pair, &up(&kind.pair, &down)?)?,
+        &down,
+    )?;
     let up = up(&kind.pair, spoke)?;
     same("down(up(spoke))", &self::down(&kind.pair, &up)?, spoke)?;
-    same("up again", &self::up(&kind.pair, &self::down(&kind.pair, &up)?)?, &up)
+    same(
+        "up again",
+        &self::up(&kind.pair, &self::down(&kind.pair, &up)?)?,
+        &up,
+    )
 }
 
 /// The hub says everything the older version says in fields of its own: only `spoke_only` fields are put aside.
@@ -44,8 +52,13 @@ pub fn the_older_version_is_fully_expressed(kind: &Kind, spoke: &Value) -> Law {
         spec.retain(|field, _| !kind.spoke_only.contains(&field.as_str()));
     }
     let rest: Map<_, _> = aside.as_object().unwrap().clone();
-    match rest.iter().find(|(section, fields)| *section != "metadata" && **fields != json!({})) {
-        Some((section, fields)) => Err(format!("put aside although both versions have it: {section} {fields}")),
+    match rest
+        .iter()
+        .find(|(section, fields)| *section != "metadata" && **fields != json!({}))
+    {
+        Some((section, fields)) => Err(format!(
+            "put aside although both versions have it: {section} {fields}"
+        )),
         None => Ok(()),
     }
 }
@@ -68,13 +81,28 @@ pub fn an_edit_in_the_older_version_survives(kind: &Kind, hub: &Value, dice: &mu
     let map = dice.pick(kind.pair.spec);
     graft(&mut edited, &donor, map.spoke);
     let after = up(&kind.pair, &edited)?;
-    same("the edit shown again", &down(&kind.pair, &after)?["spec"], &edited["spec"])?;
+    same(
+        "the edit shown again",
+        &down(&kind.pair, &after)?["spec"],
+        &edited["spec"],
+    )?;
     for (field, value) in fields(hub).filter(|(field, _)| *field != map.hub) {
-        same(&format!("{field} after an edit of {}", map.spoke), &after["spec"][field], value)?;
+        same(
+            &format!("{field} after an edit of {}", map.spoke),
+            &after["spec"][field],
+            value,
+        )?;
     }
-    let unseen = kind.unseen.iter().filter(|path| path.starts_with(&format!("/spec/{}/", map.hub)));
+    let unseen = kind
+        .unseen
+        .iter()
+        .filter(|path| path.starts_with(&format!("/spec/{}/", map.hub)));
     for path in unseen.filter(|path| hub.pointer(path).is_some()) {
-        same(path, after.pointer(path).unwrap_or(&Value::Null), hub.pointer(path).unwrap())?;
+        same(
+            path,
+            after.pointer(path).unwrap_or(&Value::Null),
+            hub.pointer(path).unwrap(),
+        )?;
     }
     Ok(())
 }
@@ -88,19 +116,29 @@ pub fn an_edit_in_the_hub_survives(kind: &Kind, spoke: &Value, dice: &mut Dice<'
     let map = dice.pick(kind.pair.spec);
     graft(&mut edited, &donor, map.hub);
     let after = down(&kind.pair, &edited)?;
-    same("the edit shown again", &up(&kind.pair, &after)?["spec"], &edited["spec"])?;
+    same(
+        "the edit shown again",
+        &up(&kind.pair, &after)?["spec"],
+        &edited["spec"],
+    )?;
     for (field, value) in fields(&spoke).filter(|(field, _)| *field != map.spoke) {
-        same(&format!("{field} after an edit of {}", map.hub), &after["spec"][field], value)?;
+        same(
+            &format!("{field} after an edit of {}", map.hub),
+            &after["spec"][field],
+            value,
+        )?;
     }
     Ok(())
 }
 
 pub fn up(pair: &Pair, object: &Value) -> Result<Value, String> {
-    pair.up(object.clone()).map_err(|error| format!("up: {error}: {object}"))
+    pair.up(object.clone())
+        .map_err(|error| format!("up: {error}: {object}"))
 }
 
 pub fn down(pair: &Pair, object: &Value) -> Result<Value, String> {
-    pair.down(object.clone()).map_err(|error| format!("down: {error}: {object}"))
+    pair.down(object.clone())
+        .map_err(|error| format!("down: {error}: {object}"))
 }
 
 /// Every table with one entry missing, nested ones included, with the name of what is missing.
@@ -124,10 +162,14 @@ fn inner_mutants(how: crds::convert::How, name: &str) -> Vec<(String, crds::conv
     use crds::convert::How;
     let wrap = |inner: &How, name: &str, with: fn(&'static How) -> How| {
         let all = inner_mutants(*inner, name).into_iter();
-        all.map(|(name, how)| (name, with(Box::leak(Box::new(how))))).collect()
+        all.map(|(name, how)| (name, with(Box::leak(Box::new(how)))))
+            .collect()
     };
     match how {
-        How::Fields(maps) => mutants(maps, name).into_iter().map(|(name, maps)| (name, How::Fields(maps))).collect(),
+        How::Fields(maps) => mutants(maps, name)
+            .into_iter()
+            .map(|(name, maps)| (name, How::Fields(maps)))
+            .collect(),
         How::Each(inner) => wrap(inner, &format!("{name}[]"), How::Each),
         How::First(inner) => wrap(inner, &format!("{name}[0]"), How::First),
         How::Same | How::Inside(_) | How::Rewrite(_) => Vec::new(),
@@ -143,13 +185,27 @@ fn graft(object: &mut Value, donor: &Value, field: &str) {
 }
 
 fn fields(object: &Value) -> impl Iterator<Item = (&str, &Value)> {
-    object["spec"].as_object().unwrap().iter().map(|(name, value)| (name.as_str(), value))
+    object["spec"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, value)| (name.as_str(), value))
 }
 
 fn annotation(object: &Value, name: &str) -> Option<String> {
-    Some(object["metadata"].get("annotations")?.get(name)?.as_str()?.to_owned())
+    Some(
+        object["metadata"]
+            .get("annotations")?
+            .get(name)?
+            .as_str()?
+            .to_owned(),
+    )
 }
 
 fn same(what: &str, is: &Value, should: &Value) -> Law {
-    if is == should { Ok(()) } else { Err(format!("{what}\n  is     {is}\n  should {should}")) }
+    if is == should {
+        Ok(())
+    } else {
+        Err(format!("{what}\n  is     {is}\n  should {should}"))
+    }
 }

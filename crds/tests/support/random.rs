@@ -19,11 +19,21 @@ const TEXTS: [&str; 9] = [
 
 /// An object that fits the schema's types (lengths and patterns do not matter to conversion).
 pub fn hub(kind: &Kind, dice: &mut Dice<'_>) -> Value {
-    object(&kind.hub_schema, &kind.pair.hub_api_version(), kind.pair.kind, dice)
+    object(
+        &kind.hub_schema,
+        &kind.pair.hub_api_version(),
+        kind.pair.kind,
+        dice,
+    )
 }
 
 pub fn spoke(kind: &Kind, dice: &mut Dice<'_>) -> Value {
-    object(&kind.spoke_schema, &kind.pair.spoke_api_version(), kind.pair.kind, dice)
+    object(
+        &kind.spoke_schema,
+        &kind.pair.spoke_api_version(),
+        kind.pair.kind,
+        dice,
+    )
 }
 
 fn object(schema: &Value, api_version: &str, kind: &str, dice: &mut Dice<'_>) -> Value {
@@ -51,7 +61,9 @@ pub fn value(schema: &Value, dice: &mut Dice<'_>) -> Value {
         Some("array") => {
             // Required lists are never empty in what the API server lets through, and the older version relies on it.
             let least = usize::try_from(schema["minItems"].as_u64().unwrap_or(0)).unwrap();
-            (0..least + dice.below(4)).map(|_| value(&schema["items"], dice)).collect()
+            (0..least + dice.below(4))
+                .map(|_| value(&schema["items"], dice))
+                .collect()
         }
         Some("object") if schema["properties"].is_object() => fields(schema, dice),
         Some("object") => {
@@ -66,7 +78,11 @@ pub fn value(schema: &Value, dice: &mut Dice<'_>) -> Value {
 }
 
 fn fields(schema: &Value, dice: &mut Dice<'_>) -> Value {
-    let required: Vec<_> = schema["required"].as_array().into_iter().flatten().collect();
+    let required: Vec<_> = schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .collect();
     let mut object = Map::new();
     for (name, property) in schema["properties"].as_object().unwrap() {
         if required.contains(&&json!(name)) || dice.one_in(2) {
@@ -99,9 +115,17 @@ pub fn spoil(kind: &Kind, object: &mut Value, dice: &mut Dice<'_>) {
 fn stray(kind: &Kind, object: &mut Value, dice: &mut Dice<'_>) {
     let is_hub = object["apiVersion"] == json!(kind.pair.hub_api_version());
     let texts = if is_hub {
-        [(kind.pair.hub_stash(), "{}"), (kind.pair.hub_stash(), "junk"), (kind.pair.spoke_stash(), "junk")]
+        [
+            (kind.pair.hub_stash(), "{}"),
+            (kind.pair.hub_stash(), "junk"),
+            (kind.pair.spoke_stash(), "junk"),
+        ]
     } else {
-        [(kind.pair.spoke_stash(), "{}"), (kind.pair.spoke_stash(), "junk"), (kind.pair.spoke_stash(), "[]")]
+        [
+            (kind.pair.spoke_stash(), "{}"),
+            (kind.pair.spoke_stash(), "junk"),
+            (kind.pair.spoke_stash(), "[]"),
+        ]
     };
     let (name, text) = dice.pick(&texts);
     object["metadata"]["annotations"] = json!({ name: text });
