@@ -15,8 +15,14 @@ use crate::admission::{INJECT_CA, NAMESPACE, SERVICE};
 /// Every CRD we ship, sorted by name, with the conversion stanza where a kind has several versions.
 pub fn all() -> Vec<CustomResourceDefinition> {
     let mut crds = crate::karpenter::crds();
-    // Kinds with several versions, each put together by its own module with `versions`:
-    // crds.extend([crate::openstack::crd(), crate::cloudstack::crd(), crate::ovhcloud::crd(), crate::joiner::node_group_crd()]);
+    for (hub, older) in [
+        crate::openstack::crds(),
+        crate::cloudstack::crds(),
+        crate::ovhcloud::crds(),
+    ] {
+        crds.push(versions(hub, older));
+    }
+    crds.push(schema::polish(crate::joiner::crd()));
     crds.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
     crds
 }

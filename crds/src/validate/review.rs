@@ -10,10 +10,10 @@ type Check = fn(&Value, Option<&Value>) -> Verdict;
 /// Who judges which kind, by API group and kind.
 const CHECKS: &[(&str, &str, Check)] = &[
     ("karpenter.sh", "NodePool", node_pool::check),
-    // ("karpenter.k8s.openstack", "OpenStackNodeClass", crate::openstack::check),
-    // ("karpenter.k8s.cloudstack", "CloudStackNodeClass", crate::cloudstack::check),
-    // ("karpenter.ovhcloud.sh", "OVHNodeClass", crate::ovhcloud::check),
-    // ("joiner.dev", "NodeGroup", crate::joiner::check),
+    ("karpenter.k8s.openstack", "OpenStackNodeClass", crate::openstack::check),
+    ("karpenter.k8s.cloudstack", "CloudStackNodeClass", crate::cloudstack::check),
+    ("karpenter.ovhcloud.sh", "OVHNodeClass", crate::ovhcloud::check),
+    ("joiner.dev", "NodeGroup", crate::joiner::check),
 ];
 
 /// Answers an `admission.k8s.io/v1` AdmissionReview (as JSON) with one; never fails, a malformed review is a refusal.
