@@ -173,17 +173,21 @@ impl<A: LeaseApi> Contest<A> {
     /// Pauses, then tries until one renewal succeeds or the lease is provably not ours. Bounded by the caller's deadline.
     async fn renew(&self, mine: &Mine) -> Result<Mine, String> {
         let mut lease = mine.lease.clone();
+        let mut next = self.clock.moment() + self.me.timings.retry_period();
         loop {
-            tokio::time::sleep(self.me.timings.retry_period()).await;
+            self.clock.sleep_until(next).await;
             let sent = self.clock.moment();
+            // From the start of this try: one that ran into its time limit has waited long enough.
+            next = sent + self.me.timings.retry_period();
             let fresh = renewed(lease.clone(), &self.me, self.clock.now());
             match within(self.me.timings.call_timeout(), self.api.replace(&fresh)).await {
                 Ok(answer) => return Ok(self.confirmed(answer, sent)),
                 Err(LeaseTrouble::Gone) => return Err("the lease was deleted".to_owned()),
-                Err(LeaseTrouble::Conflict) => match self.still_ours(&lease).await? {
-                    Some(current) => lease = current,
-                    None => continue,
-                },
+                Err(LeaseTrouble::Conflict) => {
+                    if let Some(current) = self.still_ours(&lease).await? {
+                        (lease, next) = (current, sent);
+                    }
+                }
                 Err(trouble) => {
                     tracing::warn!(lease = self.api.name(), %trouble, "renewal failed; trying again")
                 }

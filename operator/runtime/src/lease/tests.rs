@@ -219,12 +219,12 @@ async fn a_renewal_that_finds_the_lease_deleted_ends_the_leadership() {
 
 #[tokio::test(start_paused = true)]
 async fn a_conflict_with_our_own_lost_answer_is_no_loss() {
-    // Every third answer vanishes: the write happened, so the next one conflicts with it.
+    // Every fourth answer vanishes: the write happened, so the next one conflicts with it.
     let server = FakeServer::default();
     let mut calls = 0;
     let link = server.link(move || {
         calls += 1;
-        if calls % 3 == 0 {
+        if calls % 4 == 0 {
             Trip::AnswerVanishes(quick())
         } else {
             Trip::Arrives(quick(), quick())
