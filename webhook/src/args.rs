@@ -23,7 +23,12 @@ use crate::serve::{Drain, Settings};
 /// Every flag can also be given as the environment variable shown beside it. Durations are written 500ms, 30s, 2m;
 /// sizes 512Ki, 64Mi, 1Gi or plain bytes.
 #[derive(Debug, Clone, Parser)]
-#[command(name = "joiner-webhook", version, max_term_width = 100)]
+#[command(
+    name = "joiner-webhook",
+    version,
+    max_term_width = 100,
+    args_override_self = true
+)]
 pub struct Args {
     /// Where the API server reaches us (HTTPS).
     #[arg(long, env = "JOINER_WEBHOOK_LISTEN", default_value = "0.0.0.0:9443")]
@@ -215,7 +220,7 @@ mod tests {
     #[test]
     fn durations_are_read_and_wrong_ones_get_an_example() {
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        assert_eq!(duration("2m"), Ok(Duration::from_mins(2)));
         assert_eq!(duration("0s"), Ok(Duration::ZERO));
         for bad in ["", "30", "-5s", "soon"] {
             assert!(duration(bad).unwrap_err().contains("like 500ms"), "{bad:?}");

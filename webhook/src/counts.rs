@@ -39,8 +39,8 @@ enum RouteName {
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
 #[allow(non_camel_case_types)]
 pub(crate) enum Direction {
-    r#in,
-    out,
+    received,
+    sent,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -73,7 +73,7 @@ impl Counts {
             ),
             bytes: metrics.counters(
                 "joiner_webhook_review_bytes",
-                "Bytes of reviews read (in) and of answers made (out)",
+                "Bytes of reviews received and of answers sent",
             ),
             in_flight: metrics.gauge(
                 "joiner_webhook_reviews_in_flight",

@@ -76,7 +76,7 @@ async fn reviewed(app: &App, route: Route, request: Request) -> Result<(Response
                 Ending::cut_off
             }
         })?;
-    app.counts.moved(route, Direction::r#in, asked.len());
+    app.counts.moved(route, Direction::received, asked.len());
 
     let turn = app.room.for_review().await.ok_or(Ending::no_room)?;
     let reviewer = app.reviewers.of(route).clone();
@@ -91,7 +91,7 @@ async fn reviewed(app: &App, route: Route, request: Request) -> Result<(Response
         body,
         outcome,
     } = thought.await.map_err(|_| Ending::broken)?;
-    app.counts.moved(route, Direction::out, body.len());
+    app.counts.moved(route, Direction::sent, body.len());
     let response = Response::builder()
         .status(status)
         .header(header::CONTENT_TYPE, JSON)

@@ -109,7 +109,7 @@ impl LogFilter {
             why: why.to_string(),
         };
         self.handle.reload(parsed).map_err(gone)?;
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = filter.to_owned();
+        filter.clone_into(&mut self.current.lock().unwrap_or_else(PoisonError::into_inner));
         tracing::info!(filter, "log filter changed");
         Ok(())
     }

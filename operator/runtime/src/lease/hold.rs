@@ -71,7 +71,7 @@ impl<A: LeaseApi> Contest<A> {
                 ),
                 Ok(None) | Err(LeaseTrouble::Conflict) => {}
                 Err(trouble) => {
-                    tracing::warn!(lease = self.api.name(), %trouble, "cannot look at the lease; trying again")
+                    tracing::warn!(lease = self.api.name(), %trouble, "cannot look at the lease; trying again");
                 }
             }
             let pause = self.me.timings.pause(&mut self.dice);
@@ -189,7 +189,7 @@ impl<A: LeaseApi> Contest<A> {
                     }
                 }
                 Err(trouble) => {
-                    tracing::warn!(lease = self.api.name(), %trouble, "renewal failed; trying again")
+                    tracing::warn!(lease = self.api.name(), %trouble, "renewal failed; trying again");
                 }
             }
         }
@@ -231,7 +231,7 @@ impl<A: LeaseApi> Contest<A> {
         match &taken_back {
             Ok(_) => tracing::info!(lease = self.api.name(), "lease given back"),
             Err(trouble) => {
-                tracing::warn!(lease = self.api.name(), %trouble, "lease not given back; it ends by itself")
+                tracing::warn!(lease = self.api.name(), %trouble, "lease not given back; it ends by itself");
             }
         }
         Ended::Released(taken_back.is_ok())

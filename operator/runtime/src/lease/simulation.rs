@@ -25,7 +25,7 @@ use crate::clock::Clock;
 use crate::dice::Dice;
 
 const CANDIDATES: usize = 3;
-const TROUBLE: Duration = Duration::from_secs(300);
+const TROUBLE: Duration = Duration::from_mins(5);
 const CALM: Duration = Duration::from_secs(90);
 const TICK: Duration = Duration::from_millis(100);
 

@@ -138,7 +138,7 @@ async fn may_act_says_no_at_the_deadline_even_when_nobody_drives_the_loop() {
         held = leadership.acquired() => held.unwrap(),
     };
     // The process freezes: `run` is not polled any more.
-    tokio::time::sleep(held.until.since(clock.moment()) - Duration::from_millis(1)).await;
+    tokio::time::sleep((held.until - Duration::from_millis(1)).since(clock.moment())).await;
     assert!(leadership.may_act());
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert!(!leadership.may_act());

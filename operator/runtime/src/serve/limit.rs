@@ -64,19 +64,15 @@ impl Limited {
     }
 
     fn admit(&self) -> io::Result<Place> {
-        match self.room.clone().try_acquire_owned() {
-            Ok(permit) => {
-                self.metrics.open.inc();
-                Ok(Place {
-                    _permit: permit,
-                    open: self.metrics.open.clone(),
-                })
-            }
-            Err(_) => {
-                self.metrics.refused.inc();
-                Err(io::Error::other("the limit of open connections is reached"))
-            }
-        }
+        let Ok(permit) = self.room.clone().try_acquire_owned() else {
+            self.metrics.refused.inc();
+            return Err(io::Error::other("the limit of open connections is reached"));
+        };
+        self.metrics.open.inc();
+        Ok(Place {
+            _permit: permit,
+            open: self.metrics.open.clone(),
+        })
     }
 }
 

@@ -39,9 +39,10 @@ struct ReloadLabels {
 }
 
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
+#[allow(non_camel_case_types)] // label values, written as Prometheus users write them
 enum Reload {
-    Swapped,
-    Kept,
+    swapped,
+    kept,
 }
 
 impl TlsMetrics {
@@ -119,15 +120,15 @@ impl Rotation {
         let result = match judged {
             Ok(new) if waits(&new.validity, &self.served.validity, now) => {
                 tracing::warn!(from = %new.validity.not_before, "the new certificate is not valid yet; keeping the one in use until then");
-                Reload::Kept
+                Reload::kept
             }
             Ok(new) => {
                 self.swap(new);
-                Reload::Swapped
+                Reload::swapped
             }
             Err(why) => {
                 tracing::error!(%why, until = %self.served.validity.not_after, "the new certificate cannot be used; keeping the one in use");
-                Reload::Kept
+                Reload::kept
             }
         };
         self.metrics
