@@ -85,3 +85,61 @@ async fn set_log_level(
         Err(why) => (StatusCode::BAD_REQUEST, format!("{why}\n")).into_response(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn admin() -> (Admin, impl Sized) {
+        let (logs, layer) = LogFilter::detached("info");
+        let admin = Admin {
+            readiness: Readiness::default(),
+            metrics: Metrics::default(),
+            logs: Some(logs),
+        };
+        (admin, layer)
+    }
+
+    async fn change(admin: &Admin, from: &str, filter: &str) -> StatusCode {
+        let from = ConnectInfo(SocketAddr::new(from.parse().unwrap(), 40000));
+        let new = Query(NewLevel {
+            filter: filter.to_owned(),
+        });
+        set_log_level(State(admin.clone()), from, new)
+            .await
+            .status()
+    }
+
+    #[tokio::test]
+    async fn only_the_own_host_may_change_the_log_level() {
+        let (admin, _layer) = admin();
+        for stranger in ["10.0.0.7", "fd00::1", "::ffff:10.0.0.7"] {
+            assert_eq!(
+                change(&admin, stranger, "debug").await,
+                StatusCode::FORBIDDEN,
+                "{stranger}"
+            );
+        }
+        assert_eq!(admin.logs.as_ref().unwrap().current(), "info");
+        for (own, filter) in [
+            ("127.0.0.1", "debug"),
+            ("::1", "warn"),
+            ("::ffff:127.0.0.1", "error"),
+        ] {
+            assert_eq!(change(&admin, own, filter).await, StatusCode::OK, "{own}");
+            assert_eq!(admin.logs.as_ref().unwrap().current(), filter);
+        }
+    }
+
+    #[tokio::test]
+    async fn readyz_fails_while_a_gate_is_closed() {
+        let (admin, _layer) = admin();
+        let gate = admin.readiness.gate("mirror", "no list yet");
+        assert_eq!(
+            readyz(State(admin.clone())).await.status(),
+            StatusCode::SERVICE_UNAVAILABLE
+        );
+        gate.open();
+        assert_eq!(readyz(State(admin)).await.status(), StatusCode::OK);
+    }
+}

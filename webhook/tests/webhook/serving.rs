@@ -452,9 +452,13 @@ async fn probes_and_scrapers_are_answered_on_the_admin_port() {
 
 /// The same router and limits over plain TCP, for clients that speak badly on purpose.
 fn plain(bounds: Bounds, limits: Limits) -> SocketAddr {
+    plain_with(yes(), bounds, limits)
+}
+
+fn plain_with(reviewers: Reviewers, bounds: Bounds, limits: Limits) -> SocketAddr {
     use runtime::serve::{ConnectionMetrics, Limited, Listener, Until};
     let app = webhook::App {
-        reviewers: yes(),
+        reviewers,
         room: webhook::Room::new(bounds),
         counts: webhook::Counts::register(&runtime::metrics::Metrics::default()),
     };
@@ -584,4 +588,43 @@ async fn one_connection_more_than_allowed_is_closed_and_room_comes_back() {
         .await
         .expect("the place was never given back");
     assert_eq!(&first, b"HTTP/1.1 200 OK");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_does_not_read_its_answer_loses_its_connection() {
+    // More than the socket buffers of both sides hold.
+    let long = Arc::new(|review: &Value| {
+        let uid = &review["request"]["uid"];
+        serde_json::json!({"response": {"uid": uid, "allowed": true, "padding": "x".repeat(32 << 20)}})
+    });
+    let reviewers = Reviewers {
+        convert: yes_to(Route::Convert),
+        validate: long,
+    };
+    let limits = Limits {
+        connections: 1,
+        stalled_write: SOON,
+        ..Limits::default()
+    };
+    let address = plain_with(reviewers, Bounds::default(), limits);
+    let review = admission("u1").to_string();
+    let mut deaf = TcpStream::connect(address).await.unwrap();
+    let request = format!("{HEAD}content-length: {}\r\n\r\n{review}", review.len());
+    deaf.write_all(request.as_bytes()).await.unwrap();
+    let mut first = [0; 15];
+    deaf.read_exact(&mut first).await.unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200 OK");
+
+    let served_again = async {
+        loop {
+            let mut other = TcpStream::connect(address).await.unwrap();
+            let ping = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+            if other.write_all(ping).await.is_ok() && other.read_exact(&mut first).await.is_ok() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let freed = tokio::time::timeout(Duration::from_secs(20), served_again).await;
+    freed.expect("the place of the client that does not read was never given back");
 }

@@ -109,6 +109,16 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use axum::extract::State;
+    use axum::http::StatusCode;
+    use axum::response::{IntoResponse, Response};
+    use axum::routing::get;
+    use axum::{Json, Router};
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+    use serde_json::json;
+
     use super::*;
 
     fn api_error(code: u16) -> kube::Error {
@@ -132,5 +142,106 @@ mod tests {
                 "{later}"
             );
         }
+    }
+
+    type Stored = Arc<Mutex<Option<Lease>>>;
+
+    fn failure(code: StatusCode) -> Response {
+        let status = json!({"kind": "Status", "status": "Failure", "message": "no", "reason": code.canonical_reason().unwrap_or_default().replace(" ", ""), "code": code.as_u16()});
+        (code, Json(status)).into_response()
+    }
+
+    fn store(stored: &Stored, mut lease: Lease, version: u64) -> Response {
+        lease.metadata.resource_version = Some(version.to_string());
+        *stored.lock().unwrap() = Some(lease.clone());
+        Json(lease).into_response()
+    }
+
+    /// An API server that knows one lease and its resourceVersion, on a real socket.
+    async fn server() -> (String, tokio::task::JoinHandle<()>) {
+        let read = |State(stored): State<Stored>| async move {
+            let lease = stored.lock().unwrap().clone();
+            lease.map_or_else(
+                || failure(StatusCode::NOT_FOUND),
+                |lease| Json(lease).into_response(),
+            )
+        };
+        let create = |State(stored): State<Stored>, Json(lease): Json<Lease>| async move {
+            store(&stored, lease, 1)
+        };
+        let replace = |State(stored): State<Stored>, Json(lease): Json<Lease>| async move {
+            let current = stored
+                .lock()
+                .unwrap()
+                .clone()
+                .and_then(|lease| lease.metadata.resource_version);
+            if lease.metadata.resource_version != current {
+                return failure(StatusCode::CONFLICT);
+            }
+            store(
+                &stored,
+                lease,
+                current
+                    .and_then(|version| version.parse().ok())
+                    .unwrap_or(0)
+                    + 1,
+            )
+        };
+        let leases = "/apis/coordination.k8s.io/v1/namespaces/joiner/leases";
+        let app = Router::new()
+            .route(leases, axum::routing::post(create))
+            .route(
+                &format!("{leases}/karpenter-leader-election"),
+                get(read).put(replace),
+            )
+            .with_state(Stored::default());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        (
+            url,
+            tokio::spawn(async move { axum::serve(listener, app).await.unwrap() }),
+        )
+    }
+
+    fn lease_at(url: &str) -> KubeLease {
+        crate::tls::install_provider();
+        let client = client(Config::new(url.parse().unwrap())).unwrap();
+        KubeLease::new(client, "joiner", super::super::NAME)
+    }
+
+    #[tokio::test]
+    async fn a_lease_is_made_read_and_replaced_only_in_its_current_version() {
+        let (url, _server) = server().await;
+        let api = lease_at(&url);
+        assert_eq!(api.get().await, Ok(None));
+        let metadata = ObjectMeta {
+            name: Some(api.name().to_owned()),
+            ..ObjectMeta::default()
+        };
+        let first = api
+            .create(&Lease {
+                metadata,
+                spec: None,
+            })
+            .await
+            .unwrap();
+        let second = api.replace(&first).await.unwrap();
+        assert_ne!(
+            first.metadata.resource_version,
+            second.metadata.resource_version
+        );
+        assert_eq!(api.replace(&first).await, Err(LeaseTrouble::Conflict));
+        assert_eq!(api.get().await, Ok(Some(second)));
+    }
+
+    #[tokio::test]
+    async fn a_server_that_is_gone_is_unknown_and_the_cause_is_told() {
+        let (url, server) = server().await;
+        server.abort();
+        let _ = server.await;
+        let Err(LeaseTrouble::Unknown(why)) = lease_at(&url).get().await else {
+            panic!("no trouble")
+        };
+        assert!(why.contains("refused"), "{why}");
     }
 }
