@@ -1,1 +1,4 @@
 //! Which scenarios hold on a real control plane?
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod cluster;

@@ -22,7 +22,11 @@ pub struct Step {
 
 impl Step {
     pub fn start(what: impl Into<String>) -> Self {
-        let (what, detail, started) = (what.into(), Arc::new(Mutex::new(String::new())), Instant::now());
+        let (what, detail, started) = (
+            what.into(),
+            Arc::new(Mutex::new(String::new())),
+            Instant::now(),
+        );
         let (stop, stopped) = channel();
         let (shown, seen, live) = (what.clone(), Arc::clone(&detail), stderr().is_terminal());
         let ticker = std::thread::spawn(move || {
@@ -32,7 +36,12 @@ impl Step {
                 show(&line(&shown, &detail, started.elapsed()), live);
             }
         });
-        Self { what, detail, started, ticker: Some((stop, ticker)) }
+        Self {
+            what,
+            detail,
+            started,
+            ticker: Some((stop, ticker)),
+        }
     }
 
     /// What the step is busy with at this moment.
@@ -47,13 +56,22 @@ impl Step {
     }
 
     fn end(&mut self, how: &str) {
-        let Some((stop, ticker)) = self.ticker.take() else { return };
+        let Some((stop, ticker)) = self.ticker.take() else {
+            return;
+        };
         drop(stop);
         let _ = ticker.join();
         if stderr().is_terminal() {
             show("", true);
         }
-        show(&format!("{}: {how} after {}", self.what, seconds(self.started.elapsed())), false);
+        show(
+            &format!(
+                "{}: {how} after {}",
+                self.what,
+                seconds(self.started.elapsed())
+            ),
+            false,
+        );
     }
 }
 
@@ -73,13 +91,21 @@ pub fn seconds(time: Duration) -> String {
 
 fn line(what: &str, detail: &str, elapsed: Duration) -> String {
     let time = seconds(elapsed);
-    if detail.is_empty() { format!("{what}: {time}") } else { format!("{what}: {time}, {detail}") }
+    if detail.is_empty() {
+        format!("{what}: {time}")
+    } else {
+        format!("{what}: {time}, {detail}")
+    }
 }
 
 /// Written straight to stderr, so that the test runner's capture does not hide a ten-minute build.
 fn show(text: &str, live: bool) {
     let mut out = stderr().lock();
-    let _ = if live { write!(out, "\r\x1b[2K{}", clipped(text)) } else { writeln!(out, "{text}") };
+    let _ = if live {
+        write!(out, "\r\x1b[2K{}", clipped(text))
+    } else {
+        writeln!(out, "{text}")
+    };
     let _ = out.flush();
 }
 
@@ -93,7 +119,17 @@ mod tests {
 
     #[test]
     fn a_step_shows_what_it_does_and_for_how_long() {
-        assert_eq!(line("building etcd", "412 packages", Duration::from_millis(12_340)), "building etcd: 12.3 s, 412 packages");
-        assert_eq!(line("building etcd", "", Duration::from_secs(245)), "building etcd: 4 min 05 s");
+        assert_eq!(
+            line(
+                "building etcd",
+                "412 packages",
+                Duration::from_millis(12_340)
+            ),
+            "building etcd: 12.3 s, 412 packages"
+        );
+        assert_eq!(
+            line("building etcd", "", Duration::from_secs(245)),
+            "building etcd: 4 min 05 s"
+        );
     }
 }

@@ -19,6 +19,7 @@ import (
 	fakeremote "k8s.io/cri-client/pkg/fake"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/cmd/kubelet/app/options"
+	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
 	"k8s.io/kubernetes/pkg/kubemark"
 )
 
@@ -61,8 +62,7 @@ func untilToldOrAlone(ctx context.Context) (context.Context, context.CancelFunc)
 	return ctx, stop
 }
 
-// prepareScratch sends every file the kubelet makes into one directory. The stock configuration makes its own in the
-// temporary directory and never removes it, so TMPDIR points into ours.
+// prepareScratch makes the one directory that holds every file of the node.
 func prepareScratch(n *node) (remove func(), err error) {
 	if n.rootDir == "" {
 		if n.rootDir, err = os.MkdirTemp("", "hollow-kubelet."); err != nil {
@@ -80,9 +80,6 @@ func prepareScratch(n *node) (remove func(), err error) {
 	}
 	if err := os.MkdirAll(n.rootDir, 0o700); err != nil {
 		return nil, fmt.Errorf("-root-dir: %w", err)
-	}
-	if err := os.Setenv("TMPDIR", n.rootDir); err != nil {
-		return nil, err
 	}
 	return func() {
 		// The kubelet still writes while it ends, so one pass may not be enough.
@@ -110,6 +107,9 @@ func newKubelet(n *node, config *restclient.Config) (*kubemark.HollowKubelet, *c
 	flags, kubeletConfig := kubemark.GetHollowKubeletConfig(&kubemark.HollowKubeletOptions{
 		NodeName: n.name, KubeletPort: n.port, MaxPods: n.maxPods, NodeLabels: n.labels, RegisterWithTaints: n.taints,
 	})
+	if err := moveHome(n, flags, kubeletConfig); err != nil {
+		return nil, nil, err
+	}
 	flags.CloudProvider, flags.NodeIP = n.cloudProvider, n.nodeIP
 	kubeletConfig.ProviderID = n.providerID
 	kubeletConfig.EnableServer, kubeletConfig.Address = n.port != 0, "127.0.0.1"
@@ -131,6 +131,23 @@ func newKubelet(n *node, config *restclient.Config) (*kubemark.HollowKubelet, *c
 	kubelet := kubemark.NewHollowKubelet(flags, kubeletConfig, client, heartbeatClient,
 		newMachine(n), fake.ImageService, runtime, newContainers(n))
 	return kubelet, client, nil
+}
+
+// moveHome gives the kubelet folders inside ours: the stock configuration has just made some in /tmp, which nobody
+// would ever remove.
+func moveHome(n *node, flags *options.KubeletFlags, config *kubeletconfig.KubeletConfiguration) error {
+	if err := os.RemoveAll(flags.RootDirectory); err != nil {
+		return err
+	}
+	flags.RootDirectory = filepath.Join(n.rootDir, "k")
+	config.StaticPodPath = filepath.Join(n.rootDir, "static-pods")
+	config.PodLogsDir = filepath.Join(n.rootDir, "pod-logs")
+	for _, dir := range []string{flags.RootDirectory, config.StaticPodPath, config.PodLogsDir} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func sayWhenRegistered(ctx context.Context, n *node, client clientset.Interface) {

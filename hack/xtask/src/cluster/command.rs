@@ -32,10 +32,18 @@ pub enum Command {
         #[arg(long)]
         audit: bool,
         /// A flag for kube-apiserver, may be repeated: --apiserver-flag=--default-not-ready-toleration-seconds=5
-        #[arg(long = "apiserver-flag", value_name = "FLAG", allow_hyphen_values = true)]
+        #[arg(
+            long = "apiserver-flag",
+            value_name = "FLAG",
+            allow_hyphen_values = true
+        )]
         api_server_flags: Vec<String>,
         /// A flag for kube-controller-manager, may be repeated: --controller-flag=--node-monitor-grace-period=8s
-        #[arg(long = "controller-flag", value_name = "FLAG", allow_hyphen_values = true)]
+        #[arg(
+            long = "controller-flag",
+            value_name = "FLAG",
+            allow_hyphen_values = true
+        )]
         controller_flags: Vec<String>,
     },
     /// End a cluster and remove everything it left: processes, sockets, files
@@ -55,8 +63,17 @@ pub enum Command {
 
 pub fn run(command: Command) -> Result<()> {
     match command {
-        Command::Up { name, nodes, api_port, audit, api_server_flags, controller_flags } => up(Options {
-            nodes: (1..=nodes).map(|number| Node::named(format!("hollow-{number}"))).collect(),
+        Command::Up {
+            name,
+            nodes,
+            api_port,
+            audit,
+            api_server_flags,
+            controller_flags,
+        } => up(Options {
+            nodes: (1..=nodes)
+                .map(|number| Node::named(format!("hollow-{number}")))
+                .collect(),
             api_port,
             audit_policy: audit.then(|| AUDIT_METADATA.to_owned()),
             api_server_flags,
@@ -81,12 +98,20 @@ fn up(options: Options) -> Result<()> {
     let total = cluster.phases().iter().map(|(_, took)| *took).sum();
     let audit = cluster.audit_log();
     let state = cluster.detach()?;
-    eprintln!("cluster {:?} is up after {} at {}", state.name, seconds(total), state.api);
+    eprintln!(
+        "cluster {:?} is up after {} at {}",
+        state.name,
+        seconds(total),
+        state.api
+    );
     if let Some(audit) = audit {
         eprintln!("audit log: {}", audit.display());
     }
     eprintln!("kubectl of the same version: {}", state.kubectl.display());
-    eprintln!("end it with: cargo xtask cluster down --name {}", state.name);
+    eprintln!(
+        "end it with: cargo xtask cluster down --name {}",
+        state.name
+    );
     println!("export KUBECONFIG={}", state.kubeconfig.display());
     if let Some(folder) = state.kubectl.parent() {
         println!("export PATH={}:$PATH", folder.display());
@@ -132,16 +157,32 @@ fn row(state: &State) -> [String; 5] {
         }
         Err(_) => "no answer".to_owned(),
     };
-    let api = if state.api.is_empty() { "starting" } else { &state.api };
-    [state.name.clone(), api.to_owned(), processes, nodes, state.kubeconfig.display().to_string()]
+    let api = if state.api.is_empty() {
+        "starting"
+    } else {
+        &state.api
+    };
+    [
+        state.name.clone(),
+        api.to_owned(),
+        processes,
+        nodes,
+        state.kubeconfig.display().to_string(),
+    ]
 }
 
 /// Columns as wide as their widest cell, two blanks between them, none at the end of a line.
 fn table(rows: &[[String; 5]]) -> String {
-    let widths: Vec<usize> = (0..5).map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0)).collect();
+    let widths: Vec<usize> = (0..5)
+        .map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0))
+        .collect();
     rows.iter()
         .map(|row| {
-            let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+            let cells: Vec<String> = row
+                .iter()
+                .zip(&widths)
+                .map(|(cell, width)| format!("{cell:<width$}"))
+                .collect();
             format!("{}\n", cells.join("  ").trim_end())
         })
         .collect()
@@ -155,9 +196,24 @@ mod tests {
     fn the_status_is_a_table_with_aligned_columns() {
         let cell = |text: &str| text.to_owned();
         let rows = [
-            [cell("NAME"), cell("API"), cell("PROCESSES"), cell("NODES READY"), cell("KUBECONFIG")],
-            [cell("default"), cell("x"), cell("5 alive"), cell("1 of 1"), cell("/k")],
+            [
+                cell("NAME"),
+                cell("API"),
+                cell("PROCESSES"),
+                cell("NODES READY"),
+                cell("KUBECONFIG"),
+            ],
+            [
+                cell("default"),
+                cell("x"),
+                cell("5 alive"),
+                cell("1 of 1"),
+                cell("/k"),
+            ],
         ];
-        assert_eq!(table(&rows), "NAME     API  PROCESSES  NODES READY  KUBECONFIG\ndefault  x    5 alive    1 of 1       /k\n");
+        assert_eq!(
+            table(&rows),
+            "NAME     API  PROCESSES  NODES READY  KUBECONFIG\ndefault  x    5 alive    1 of 1       /k\n"
+        );
     }
 }

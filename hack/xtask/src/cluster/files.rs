@@ -20,8 +20,13 @@ pub(super) struct Files {
 
 impl Files {
     pub(super) fn create_folders(&self) -> Result<()> {
-        for folder in [self.home.join("log"), self.home.join("etcd"), self.scratch.clone()] {
-            fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        for folder in [
+            self.home.join("log"),
+            self.home.join("etcd"),
+            self.scratch.clone(),
+        ] {
+            fs::create_dir_all(&folder)
+                .with_context(|| format!("cannot create {}", folder.display()))?;
         }
         Ok(())
     }
@@ -59,8 +64,15 @@ impl Files {
     }
 
     pub(super) fn write_kubeconfigs(&self, pki: &Pki, server: &str) -> Result<()> {
-        for (who, pair) in [("admin", &pki.admin), ("controllers", &pki.controllers), ("scheduler", &pki.scheduler)] {
-            write_private(&self.kubeconfig(who), &kubeconfig(server, &pki.ca, Credential::Certificate(pair)))?;
+        for (who, pair) in [
+            ("admin", &pki.admin),
+            ("controllers", &pki.controllers),
+            ("scheduler", &pki.scheduler),
+        ] {
+            write_private(
+                &self.kubeconfig(who),
+                &kubeconfig(server, &pki.ca, Credential::Certificate(pair)),
+            )?;
         }
         Ok(())
     }
@@ -76,7 +88,11 @@ pub enum Credential<'a> {
 pub fn kubeconfig(server: &str, ca: &str, credential: Credential<'_>) -> String {
     let user = match credential {
         Credential::Certificate(pair) => {
-            format!("client-certificate-data: {}\n    client-key-data: {}", base64(&pair.certificate), base64(&pair.key))
+            format!(
+                "client-certificate-data: {}\n    client-key-data: {}",
+                base64(&pair.certificate),
+                base64(&pair.key)
+            )
         }
         Credential::Token(token) => format!("token: {token:?}"),
     };
@@ -101,7 +117,7 @@ current-context: local
     )
 }
 
-pub(super) fn base64(text: &str) -> String {
+pub fn base64(text: &str) -> String {
     use base64::Engine;
     base64::engine::general_purpose::STANDARD.encode(text)
 }
@@ -109,7 +125,12 @@ pub(super) fn base64(text: &str) -> String {
 /// Writes a file nobody else may read.
 pub(super) fn write_private(path: &Path, content: &str) -> Result<()> {
     let written = || {
-        let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(path)?;
         file.write_all(content.as_bytes())
     };
     written().with_context(|| format!("cannot write {}", path.display()))

@@ -29,7 +29,9 @@ fn routed() -> Option<Ipv4Addr> {
 
 /// Without a default route: any address an interface has.
 fn assigned() -> Option<Ipv4Addr> {
-    own_addresses(&std::fs::read_to_string("/proc/net/fib_trie").ok()?).into_iter().find_map(usable)
+    own_addresses(&std::fs::read_to_string("/proc/net/fib_trie").ok()?)
+        .into_iter()
+        .find_map(usable)
 }
 
 /// Leaves of the kernel's routing trie that are marked as this host's own.
@@ -43,7 +45,8 @@ fn own_addresses(trie: &str) -> Vec<Ipv4Addr> {
 }
 
 fn usable(address: Ipv4Addr) -> Option<Ipv4Addr> {
-    (!address.is_loopback() && !address.is_unspecified() && !address.is_link_local()).then_some(address)
+    (!address.is_loopback() && !address.is_unspecified() && !address.is_link_local())
+        .then_some(address)
 }
 
 #[cfg(test)]
@@ -54,8 +57,14 @@ mod tests {
     fn the_hosts_own_addresses_are_read_from_the_routing_trie() {
         let trie = "Main:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 192.0.2.0\n        /24 link UNICAST\n     |-- 192.0.2.2\n        \
                     /32 host LOCAL\n     |-- 127.0.0.1\n        /32 host LOCAL\n     |-- 192.0.2.255\n        /32 link BROADCAST\n";
-        let found: Vec<String> = own_addresses(trie).iter().map(ToString::to_string).collect();
+        let found: Vec<String> = own_addresses(trie)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(found, ["192.0.2.2", "127.0.0.1"]);
-        assert_eq!(own_addresses(trie).into_iter().find_map(usable), Some(Ipv4Addr::new(192, 0, 2, 2)));
+        assert_eq!(
+            own_addresses(trie).into_iter().find_map(usable),
+            Some(Ipv4Addr::new(192, 0, 2, 2))
+        );
     }
 }

@@ -40,12 +40,23 @@ pub(super) struct Probe {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     Asked,
-    Running { pid: u32 },
-    Ready { pid: u32 },
+    Running {
+        pid: u32,
+    },
+    Ready {
+        pid: u32,
+    },
     /// It runs, but does not answer its probe.
-    Late { pid: u32, said: String },
-    Refused { said: String },
-    Exited { said: String },
+    Late {
+        pid: u32,
+        said: String,
+    },
+    Refused {
+        said: String,
+    },
+    Exited {
+        said: String,
+    },
 }
 
 pub(super) struct Keeper {
@@ -60,7 +71,10 @@ pub(super) struct Keeper {
 enum Order<'a> {
     Start(&'a Launch),
     #[serde(rename_all = "camelCase")]
-    Stop { name: &'a str, grace_millis: u128 },
+    Stop {
+        name: &'a str,
+        grace_millis: u128,
+    },
     Stay,
     End,
 }
@@ -68,7 +82,10 @@ enum Order<'a> {
 impl Keeper {
     /// `sweep`: the folders to remove when all is over.
     pub(super) fn start(binary: &Path, sweep: &[&Path], log: &Path) -> Result<Self> {
-        let folders: Vec<String> = sweep.iter().map(|folder| folder.display().to_string()).collect();
+        let folders: Vec<String> = sweep
+            .iter()
+            .map(|folder| folder.display().to_string())
+            .collect();
         let mut child = Command::new(binary)
             .arg(format!("-sweep={}", folders.join(",")))
             .stdin(Stdio::piped())
@@ -76,16 +93,26 @@ impl Keeper {
             .stderr(File::create(log)?)
             .spawn()
             .with_context(|| format!("cannot start {}", binary.display()))?;
-        let (orders, events) = (child.stdin.take(), child.stdout.take().context("keeper has a stdout")?);
+        let (orders, events) = (
+            child.stdin.take(),
+            child.stdout.take().context("keeper has a stdout")?,
+        );
         let board = Arc::new(Board::default());
         let written = Arc::clone(&board);
         std::thread::spawn(move || written.follow(events));
         let pid = Pid::of(child.id()).context("keeper died at once")?;
-        Ok(Self { child, orders: Mutex::new(orders), board, pid })
+        Ok(Self {
+            child,
+            orders: Mutex::new(orders),
+            board,
+            pid,
+        })
     }
 
     pub(super) fn launch(&self, launch: &Launch) -> Result<()> {
-        lock(&self.board.notes).parts.insert(launch.name.clone(), Part::Asked);
+        lock(&self.board.notes)
+            .parts
+            .insert(launch.name.clone(), Part::Asked);
         self.order(&Order::Start(launch))
     }
 
@@ -98,29 +125,52 @@ impl Keeper {
     }
 
     /// Waits until `enough` says something about the named process.
-    pub(super) fn until<T>(&self, name: &str, within: Duration, enough: impl Fn(&Part) -> Option<T>) -> Result<T> {
+    pub(super) fn until<T>(
+        &self,
+        name: &str,
+        within: Duration,
+        enough: impl Fn(&Part) -> Option<T>,
+    ) -> Result<T> {
         let deadline = Instant::now() + within;
         let mut notes = lock(&self.board.notes);
         loop {
-            let seen = notes.parts.get(name).with_context(|| format!("{name} was never started"))?;
+            let seen = notes
+                .parts
+                .get(name)
+                .with_context(|| format!("{name} was never started"))?;
             if let Some(answer) = enough(seen) {
                 return Ok(answer);
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if notes.gone || left.is_zero() {
-                let why = if notes.gone { "keeper ended" } else { "the time is up" };
+                let why = if notes.gone {
+                    "keeper ended"
+                } else {
+                    "the time is up"
+                };
                 bail!("waiting for {name}: {why}, last seen {seen:?}");
             }
-            notes = self.board.changed.wait_timeout(notes, left).unwrap_or_else(PoisonError::into_inner).0;
+            notes = self
+                .board
+                .changed
+                .wait_timeout(notes, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
     }
 
     /// Asks a process to end, kills it after `grace`, and waits until it is gone.
     pub(super) fn stop(&self, name: &str, grace: Duration) -> Result<()> {
-        if !matches!(self.part(name), Some(Part::Running { .. } | Part::Ready { .. } | Part::Late { .. } | Part::Asked)) {
+        if !matches!(
+            self.part(name),
+            Some(Part::Running { .. } | Part::Ready { .. } | Part::Late { .. } | Part::Asked)
+        ) {
             return Ok(());
         }
-        self.order(&Order::Stop { name, grace_millis: grace.as_millis() })?;
+        self.order(&Order::Stop {
+            name,
+            grace_millis: grace.as_millis(),
+        })?;
         self.until(name, grace + Duration::from_secs(10), |part| {
             matches!(part, Part::Exited { .. } | Part::Refused { .. }).then_some(())
         })
@@ -136,7 +186,12 @@ impl Keeper {
             if notes.gone || left.is_zero() {
                 bail!("keeper did not agree to stay");
             }
-            notes = self.board.changed.wait_timeout(notes, left).unwrap_or_else(PoisonError::into_inner).0;
+            notes = self
+                .board
+                .changed
+                .wait_timeout(notes, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
         drop(lock(&self.orders).take());
         Ok(())
@@ -146,8 +201,11 @@ impl Keeper {
         let mut line = serde_json::to_string(order)?;
         line.push('\n');
         let mut orders = lock(&self.orders);
-        let pipe = orders.as_mut().context("this cluster is no longer ours to command")?;
-        pipe.write_all(line.as_bytes()).context("keeper is gone; its processes are, too")
+        let pipe = orders
+            .as_mut()
+            .context("this cluster is no longer ours to command")?;
+        pipe.write_all(line.as_bytes())
+            .context("keeper is gone; its processes are, too")
     }
 }
 
@@ -207,7 +265,10 @@ impl Notes {
         let part = match event.event.as_str() {
             "started" => Part::Running { pid: event.pid },
             "ready" => Part::Ready { pid: known },
-            "late" => Part::Late { pid: known, said: event.said },
+            "late" => Part::Late {
+                pid: known,
+                said: event.said,
+            },
             "refused" => Part::Refused { said: event.said },
             "exited" => Part::Exited { said: event.said },
             "staying" => {

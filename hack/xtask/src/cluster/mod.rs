@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 pub use command::{Command, run};
-pub use files::{Credential, kubeconfig};
+pub use files::{Credential, base64, kubeconfig};
 pub use host::address as host_address;
 pub use keeper::Part;
 pub use node::{Join, Node};
@@ -94,7 +94,10 @@ impl Cluster {
 
     /// Where the API server writes its audit log, if the options asked for one.
     pub fn audit_log(&self) -> Option<PathBuf> {
-        self.options.audit_policy.is_some().then(|| self.files.audit_log())
+        self.options
+            .audit_policy
+            .is_some()
+            .then(|| self.files.audit_log())
     }
 
     pub fn kubectl_path(&self) -> &Path {
@@ -113,8 +116,14 @@ impl Cluster {
 
     /// Every process of the cluster that has a pid now, the keeper first.
     pub fn pids(&self) -> Vec<(String, u32)> {
-        let parts = self.keeper.parts().into_iter().filter_map(|(name, part)| Some((name, pid_of(&part)?)));
-        std::iter::once(("keeper".to_owned(), self.keeper.pid.pid)).chain(parts).collect()
+        let parts = self
+            .keeper
+            .parts()
+            .into_iter()
+            .filter_map(|(name, part)| Some((name, pid_of(&part)?)));
+        std::iter::once(("keeper".to_owned(), self.keeper.pid.pid))
+            .chain(parts)
+            .collect()
     }
 
     /// What is known about the kubelet process of a node.
@@ -135,25 +144,41 @@ impl Cluster {
             address: host::address().ok().map(|address| address.to_string()),
         };
         let bootstrap = match &node.join {
-            Join::ClusterToken => kubeconfig(&self.api_address(), &self.ca, Credential::Token(BOOTSTRAP_TOKEN)),
-            Join::Token(token) => kubeconfig(&self.api_address(), &self.ca, Credential::Token(token)),
+            Join::ClusterToken => kubeconfig(
+                &self.api_address(),
+                &self.ca,
+                Credential::Token(BOOTSTRAP_TOKEN),
+            ),
+            Join::Token(token) => {
+                kubeconfig(&self.api_address(), &self.ca, Credential::Token(token))
+            }
             Join::Kubeconfig(text) => text.clone(),
         };
         write_private(&place.bootstrap, &bootstrap)?;
         let argv = node.argv(&self.tools.hollow_kubelet, &place);
-        let launch = Launch { name: node.part(), argv, log: self.files.log(&node.part()), ready: None };
+        let launch = Launch {
+            name: node.part(),
+            argv,
+            log: self.files.log(&node.part()),
+            ready: None,
+        };
         self.keeper.launch(&launch)?;
-        self.keeper.until(&launch.name, Duration::from_secs(10), |part| match part {
-            Part::Asked => None,
-            Part::Refused { said } => Some(Err(anyhow::anyhow!("node {:?} cannot start: {said}", node.name))),
-            _ => Some(Ok(())),
-        })??;
+        self.keeper
+            .until(&launch.name, Duration::from_secs(10), |part| match part {
+                Part::Asked => None,
+                Part::Refused { said } => Some(Err(anyhow::anyhow!(
+                    "node {:?} cannot start: {said}",
+                    node.name
+                ))),
+                _ => Some(Ok(())),
+            })??;
         self.remember()
     }
 
     /// Ends a node's kubelet. The Node object stays, as with a machine that lost power.
     pub fn stop_node(&self, node: &str) -> Result<()> {
-        self.keeper.stop(&node::part(node), Duration::from_secs(3))?;
+        self.keeper
+            .stop(&node::part(node), Duration::from_secs(3))?;
         self.remember()
     }
 
@@ -161,17 +186,30 @@ impl Cluster {
     pub fn await_node(&self, node: &str, within: Duration) -> Result<()> {
         let deadline = Instant::now() + within;
         loop {
-            let seen = kubectl::get(&self.tools.kubectl, &self.kubeconfig(), &format!("/api/v1/nodes/{node}"));
+            let seen = kubectl::get(
+                &self.tools.kubectl,
+                &self.kubeconfig(),
+                &format!("/api/v1/nodes/{node}"),
+            );
             if seen.as_ref().is_ok_and(kubectl::is_ready) {
                 return Ok(());
             }
             let log = || self.files.last_lines(&node::part(node), 20);
             if let Some(Part::Exited { said } | Part::Refused { said }) = self.node_part(node) {
-                bail!("node {node:?} ended ({said}) before it was Ready; the last lines of its log:\n{}", log());
+                bail!(
+                    "node {node:?} ended ({said}) before it was Ready; the last lines of its log:\n{}",
+                    log()
+                );
             }
             if Instant::now() >= deadline {
-                let state = seen.map_or_else(|error| error.to_string(), |node| node["status"]["conditions"].to_string());
-                bail!("node {node:?} was not Ready within {within:?}: {state}; the last lines of its log:\n{}", log());
+                let state = seen.map_or_else(
+                    |error| error.to_string(),
+                    |node| node["status"]["conditions"].to_string(),
+                );
+                bail!(
+                    "node {node:?} was not Ready within {within:?}: {state}; the last lines of its log:\n{}",
+                    log()
+                );
             }
             std::thread::sleep(Duration::from_millis(150));
         }
@@ -198,7 +236,12 @@ impl Cluster {
     }
 
     fn recipe(&self) -> Recipe<'_> {
-        Recipe { tools: &self.tools, files: &self.files, ports: self.ports, options: &self.options }
+        Recipe {
+            tools: &self.tools,
+            files: &self.files,
+            ports: self.ports,
+            options: &self.options,
+        }
     }
 
     fn await_part(&self, name: &str) -> Result<()> {
@@ -206,7 +249,11 @@ impl Cluster {
     }
 
     fn state(&self) -> State {
-        let parts = self.keeper.parts().into_iter().filter_map(|(name, part)| Some((name, Pid::of(pid_of(&part)?)?)));
+        let parts = self
+            .keeper
+            .parts()
+            .into_iter()
+            .filter_map(|(name, part)| Some((name, Pid::of(pid_of(&part)?)?)));
         State {
             name: self.options.name.clone(),
             keeper: self.keeper.pid.clone(),
@@ -219,7 +266,9 @@ impl Cluster {
     }
 
     fn remember(&self) -> Result<()> {
-        self.state().write(&self.files.home).context("the cluster's state")
+        self.state()
+            .write(&self.files.home)
+            .context("the cluster's state")
     }
 }
 

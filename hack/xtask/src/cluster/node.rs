@@ -67,7 +67,11 @@ impl Node {
             format!("--max-pods={}", self.max_pods),
         ];
         let joined = |pairs: &BTreeMap<String, String>| {
-            pairs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
+            pairs
+                .iter()
+                .map(|(key, value)| format!("{key}={value}"))
+                .collect::<Vec<_>>()
+                .join(",")
         };
         let optional = [
             ("provider-id", self.provider_id.clone().unwrap_or_default()),
@@ -75,9 +79,21 @@ impl Node {
             ("extended-resources", joined(&self.extended_resources)),
             ("node-labels", joined(&self.labels)),
             ("register-with-taints", self.taints.join(",")),
-            ("cloud-provider", if self.external_cloud { "external".into() } else { String::new() }),
+            (
+                "cloud-provider",
+                if self.external_cloud {
+                    "external".into()
+                } else {
+                    String::new()
+                },
+            ),
         ];
-        argv.extend(optional.into_iter().filter(|(_, value)| !value.is_empty()).map(|(flag, value)| format!("--{flag}={value}")));
+        argv.extend(
+            optional
+                .into_iter()
+                .filter(|(_, value)| !value.is_empty())
+                .map(|(flag, value)| format!("--{flag}={value}")),
+        );
         argv
     }
 }
@@ -107,7 +123,11 @@ mod tests {
             external_cloud: true,
             ..Node::named("n1")
         };
-        let place = Place { root: "/r".into(), bootstrap: "/b".into(), address: None };
+        let place = Place {
+            root: "/r".into(),
+            bootstrap: "/b".into(),
+            address: None,
+        };
         let argv = node.argv(Path::new("/hollow"), &place).join(" ");
         assert_eq!(
             argv,

@@ -22,9 +22,21 @@ subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: Group, name: \"{group}\"
         )
     };
     let bindings = [
-        ("kubeadm:cluster-admins", "cluster-admin", "kubeadm:cluster-admins"),
-        ("kubeadm:kubelet-bootstrap", "system:node-bootstrapper", NODES),
-        ("kubeadm:node-autoapprove-bootstrap", "system:certificates.k8s.io:certificatesigningrequests:nodeclient", NODES),
+        (
+            "kubeadm:cluster-admins",
+            "cluster-admin",
+            "kubeadm:cluster-admins",
+        ),
+        (
+            "kubeadm:kubelet-bootstrap",
+            "system:node-bootstrapper",
+            NODES,
+        ),
+        (
+            "kubeadm:node-autoapprove-bootstrap",
+            "system:certificates.k8s.io:certificatesigningrequests:nodeclient",
+            NODES,
+        ),
         (
             "kubeadm:node-autoapprove-certificate-rotation",
             "system:certificates.k8s.io:certificatesigningrequests:selfnodeclient",
@@ -32,7 +44,10 @@ subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: Group, name: \"{group}\"
         ),
         ("kubeadm:get-nodes", "kubeadm:get-nodes", NODES),
     ];
-    let bindings: String = bindings.iter().map(|(name, role, group)| binding(name, role, group)).collect();
+    let bindings: String = bindings
+        .iter()
+        .map(|(name, role, group)| binding(name, role, group))
+        .collect();
     format!(
         "apiVersion: v1
 kind: Secret

@@ -52,7 +52,9 @@ impl Options {
 
     pub(super) fn check(&self) -> Result<()> {
         if !cfg!(target_os = "linux") {
-            bail!("a local control plane needs Linux; elsewhere use `cargo xtask e2e --world kind`");
+            bail!(
+                "a local control plane needs Linux; elsewhere use `cargo xtask e2e --world kind`"
+            );
         }
         check_name(&self.name)
     }

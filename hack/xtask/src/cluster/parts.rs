@@ -31,8 +31,10 @@ impl Recipe<'_> {
     }
 
     pub(super) fn etcd(&self) -> Launch {
-        let (client, peer) =
-            (format!("https://127.0.0.1:{}", self.ports.etcd), format!("https://127.0.0.1:{}", self.ports.etcd_peer));
+        let (client, peer) = (
+            format!("https://127.0.0.1:{}", self.ports.etcd),
+            format!("https://127.0.0.1:{}", self.ports.etcd_peer),
+        );
         let f = self.files;
         let flags = vec![
             "--name=default".into(),
@@ -55,7 +57,12 @@ impl Recipe<'_> {
             "--auto-compaction-mode=periodic".into(),
             "--auto-compaction-retention=5m".into(),
         ];
-        self.launch(ETCD, &self.tools.etcd, flags, self.probe(&format!("{client}/health"), "etcd-ca", "etcd-client"))
+        self.launch(
+            ETCD,
+            &self.tools.etcd,
+            flags,
+            self.probe(&format!("{client}/health"), "etcd-ca", "etcd-client"),
+        )
     }
 
     pub(super) fn api_server(&self) -> Launch {
@@ -71,8 +78,14 @@ impl Recipe<'_> {
             format!("--tls-cert-file={}", f.pki("apiserver.crt")),
             format!("--tls-private-key-file={}", f.pki("apiserver.key")),
             format!("--client-ca-file={}", f.pki("ca.crt")),
-            format!("--kubelet-client-certificate={}", f.pki("apiserver-kubelet-client.crt")),
-            format!("--kubelet-client-key={}", f.pki("apiserver-kubelet-client.key")),
+            format!(
+                "--kubelet-client-certificate={}",
+                f.pki("apiserver-kubelet-client.crt")
+            ),
+            format!(
+                "--kubelet-client-key={}",
+                f.pki("apiserver-kubelet-client.key")
+            ),
             format!("--service-cluster-ip-range={SERVICE_RANGE}"),
             "--service-account-issuer=https://kubernetes.default.svc.cluster.local".into(),
             format!("--service-account-key-file={}", f.pki("sa.pub")),
@@ -82,16 +95,28 @@ impl Recipe<'_> {
             "--enable-bootstrap-token-auth=true".into(),
             "--allow-privileged=true".into(),
             "--enable-aggregator-routing=true".into(), // `service:` webhooks are dialled by EndpointSlice, no kube-proxy
-            format!("--requestheader-client-ca-file={}", f.pki("front-proxy-ca.crt")),
+            format!(
+                "--requestheader-client-ca-file={}",
+                f.pki("front-proxy-ca.crt")
+            ),
             "--requestheader-allowed-names=front-proxy-client".into(),
             "--requestheader-username-headers=X-Remote-User".into(),
             "--requestheader-group-headers=X-Remote-Group".into(),
             "--requestheader-extra-headers-prefix=X-Remote-Extra-".into(),
-            format!("--proxy-client-cert-file={}", f.pki("front-proxy-client.crt")),
-            format!("--proxy-client-key-file={}", f.pki("front-proxy-client.key")),
+            format!(
+                "--proxy-client-cert-file={}",
+                f.pki("front-proxy-client.crt")
+            ),
+            format!(
+                "--proxy-client-key-file={}",
+                f.pki("front-proxy-client.key")
+            ),
         ];
         if self.options.audit_policy.is_some() {
-            flags.push(format!("--audit-policy-file={}", f.audit_policy().display()));
+            flags.push(format!(
+                "--audit-policy-file={}",
+                f.audit_policy().display()
+            ));
             flags.push(format!("--audit-log-path={}", f.audit_log().display()));
         }
         flags.extend(self.options.api_server_flags.iter().cloned());
@@ -104,7 +129,10 @@ impl Recipe<'_> {
         let mut flags = self.client_of_api_server("controllers", self.ports.controllers);
         flags.extend([
             format!("--client-ca-file={}", f.pki("ca.crt")),
-            format!("--requestheader-client-ca-file={}", f.pki("front-proxy-ca.crt")),
+            format!(
+                "--requestheader-client-ca-file={}",
+                f.pki("front-proxy-ca.crt")
+            ),
             format!("--root-ca-file={}", f.pki("ca.crt")),
             format!("--service-account-private-key-file={}", f.pki("sa.key")),
             "--use-service-account-credentials=true".into(),
@@ -117,13 +145,26 @@ impl Recipe<'_> {
         ]);
         flags.extend(self.options.controller_flags.iter().cloned());
         // It has /healthz only: /readyz answers 404.
-        let ready = self.probe(&format!("https://127.0.0.1:{}/healthz", self.ports.controllers), "ca", "admin");
-        self.launch(CONTROLLERS, &self.tools.kube_controller_manager, flags, ready)
+        let ready = self.probe(
+            &format!("https://127.0.0.1:{}/healthz", self.ports.controllers),
+            "ca",
+            "admin",
+        );
+        self.launch(
+            CONTROLLERS,
+            &self.tools.kube_controller_manager,
+            flags,
+            ready,
+        )
     }
 
     pub(super) fn scheduler(&self) -> Launch {
         let flags = self.client_of_api_server("scheduler", self.ports.scheduler);
-        let ready = self.probe(&format!("https://127.0.0.1:{}/readyz", self.ports.scheduler), "ca", "admin");
+        let ready = self.probe(
+            &format!("https://127.0.0.1:{}/readyz", self.ports.scheduler),
+            "ca",
+            "admin",
+        );
         self.launch(SCHEDULER, &self.tools.kube_scheduler, flags, ready)
     }
 
@@ -137,7 +178,10 @@ impl Recipe<'_> {
             "--bind-address=127.0.0.1".into(),
             format!("--secure-port={port}"),
             format!("--tls-cert-file={}", self.files.pki(&format!("{who}.crt"))),
-            format!("--tls-private-key-file={}", self.files.pki(&format!("{who}.key"))),
+            format!(
+                "--tls-private-key-file={}",
+                self.files.pki(&format!("{who}.key"))
+            ),
             "--leader-elect=false".into(), // one of each; a restart must not wait for an old lease
             "--kube-api-qps=200".into(),   // the default of 20 costs four seconds at the start
             "--kube-api-burst=400".into(),
@@ -157,6 +201,11 @@ impl Recipe<'_> {
     fn launch(&self, name: &str, binary: &Path, flags: Vec<String>, ready: Probe) -> Launch {
         let mut argv = vec![binary.display().to_string()];
         argv.extend(flags);
-        Launch { name: name.to_owned(), argv, log: self.files.log(name), ready: Some(ready) }
+        Launch {
+            name: name.to_owned(),
+            argv,
+            log: self.files.log(name),
+            ready: Some(ready),
+        }
     }
 }

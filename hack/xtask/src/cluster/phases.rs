@@ -10,7 +10,11 @@ pub(super) struct Phases {
 
 impl Phases {
     pub(super) fn begin(print: bool) -> Self {
-        Self { last: Instant::now(), list: Vec::new(), print }
+        Self {
+            last: Instant::now(),
+            list: Vec::new(),
+            print,
+        }
     }
 
     /// A phase ended now.

@@ -18,7 +18,11 @@ pub struct Pid {
 impl Pid {
     /// The process that has this pid now.
     pub fn of(pid: u32) -> Option<Self> {
-        Some(Self { pid, started: start_time(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?, boot: boot() })
+        Some(Self {
+            pid,
+            started: start_time(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?,
+            boot: boot(),
+        })
     }
 
     /// Is that very process alive? (Not another one with the same number, not a zombie.)
@@ -30,7 +34,9 @@ impl Pid {
     pub fn signal(&self, signal: &str) {
         if self.is_alive() {
             // A shell builtin: there is no signal in std, and unsafe code is forbidden here.
-            let _ = Command::new("sh").args(["-c", &format!("kill -{signal} {}", self.pid)]).status();
+            let _ = Command::new("sh")
+                .args(["-c", &format!("kill -{signal} {}", self.pid)])
+                .status();
         }
     }
 
@@ -58,7 +64,10 @@ fn start_time(stat: &str) -> Option<u64> {
 }
 
 fn boot() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
+        .unwrap_or_default()
+        .trim()
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -69,14 +78,30 @@ mod tests {
     fn the_start_time_is_read_behind_a_name_with_spaces_and_parentheses() {
         let stat = "42 (a) (b c) S 1 42 42 0 -1 4194560 9 0 0 0 1 2 3 4 20 0 1 0 777 1 2";
         assert_eq!(start_time(stat), Some(777));
-        assert_eq!(start_time(&stat.replace(" S ", " Z ")), None, "a zombie is not alive");
+        assert_eq!(
+            start_time(&stat.replace(" S ", " Z ")),
+            None,
+            "a zombie is not alive"
+        );
     }
 
     #[test]
     fn a_recycled_pid_is_not_the_process_we_started() {
         let own = Pid::of(std::process::id()).unwrap();
         assert!(own.is_alive());
-        assert!(!Pid { started: own.started + 1, ..own.clone() }.is_alive());
-        assert!(!Pid { boot: "another boot".into(), ..own }.is_alive());
+        assert!(
+            !Pid {
+                started: own.started + 1,
+                ..own.clone()
+            }
+            .is_alive()
+        );
+        assert!(
+            !Pid {
+                boot: "another boot".into(),
+                ..own
+            }
+            .is_alive()
+        );
     }
 }

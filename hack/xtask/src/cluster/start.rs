@@ -33,8 +33,16 @@ pub(super) fn start(options: Options) -> Result<Cluster> {
     phases.mark("folders, keeper, certificates");
 
     let ports = control_plane(&options, &tools, &files, &keeper, (&pki, &mut phases))?;
-    let mut cluster =
-        Cluster { options, tools, files, ports, ca: pki.ca, keeper, phases, nodes_started: AtomicU32::new(1) };
+    let mut cluster = Cluster {
+        options,
+        tools,
+        files,
+        ports,
+        ca: pki.ca,
+        keeper,
+        phases,
+        nodes_started: AtomicU32::new(1),
+    };
     cluster.remember()?;
     for node in &cluster.options.nodes {
         cluster.start_node(node)?;
@@ -58,7 +66,11 @@ fn found(options: &Options, tools: &ControlPlane) -> Result<(Files, Keeper)> {
     let scratch = state::scratch(process::id(), options::next());
     let files = Files { home, scratch };
     files.create_folders()?;
-    let keeper = Keeper::start(&tools.keeper, &[&files.home, &files.scratch], &files.log("keeper"))?;
+    let keeper = Keeper::start(
+        &tools.keeper,
+        &[&files.home, &files.scratch],
+        &files.log("keeper"),
+    )?;
     let first = State {
         name: options.name.clone(),
         keeper: keeper.pid.clone(),
@@ -81,7 +93,12 @@ fn control_plane(
 ) -> Result<Ports> {
     for attempt in 1.. {
         let ports = Ports::choose(options.api_port)?;
-        let recipe = Recipe { tools, files, ports, options };
+        let recipe = Recipe {
+            tools,
+            files,
+            ports,
+            options,
+        };
         files.write_kubeconfigs(pki, &recipe.api_address())?;
         match bring_up(&recipe, keeper, pki, phases) {
             Ok(()) => return Ok(ports),
@@ -110,8 +127,18 @@ impl From<anyhow::Error> for Down {
     }
 }
 
-fn bring_up(recipe: &Recipe<'_>, keeper: &Keeper, pki: &Pki, phases: &mut Phases) -> Result<(), Down> {
-    let ready = |name| await_part(keeper, recipe.files, name).map_err(|error| Down { part: Some(name), error });
+fn bring_up(
+    recipe: &Recipe<'_>,
+    keeper: &Keeper,
+    pki: &Pki,
+    phases: &mut Phases,
+) -> Result<(), Down> {
+    let ready = |name| {
+        await_part(keeper, recipe.files, name).map_err(|error| Down {
+            part: Some(name),
+            error,
+        })
+    };
     keeper.launch(&recipe.etcd())?;
     ready(parts::ETCD)?;
     phases.mark("etcd");
@@ -138,7 +165,11 @@ pub(super) fn await_part(keeper: &Keeper, files: &Files, name: &str) -> Result<(
     })?;
     outcome.map_err(|said| {
         let log = files.last_lines(name, 20);
-        let port = if ports::clash(&log) { " (a port it needs is busy)" } else { "" };
+        let port = if ports::clash(&log) {
+            " (a port it needs is busy)"
+        } else {
+            ""
+        };
         anyhow::anyhow!("{name} did not come up{port}: {said}; the last lines of its log:\n{log}")
     })
 }
@@ -147,16 +178,20 @@ pub(super) fn await_part(keeper: &Keeper, files: &Files, name: &str) -> Result<(
 fn apply_bootstrap(recipe: &Recipe<'_>, pki: &Pki) -> Result<()> {
     let yaml = objects::bootstrap(&recipe.api_address(), &pki.ca);
     let kubeconfig = recipe.files.kubeconfig("admin");
-    retry(Duration::from_secs(30), || kubectl::apply(&recipe.tools.kubectl, &kubeconfig, &yaml))
-        .context("the bootstrap objects could not be applied")
+    retry(Duration::from_secs(30), || {
+        kubectl::apply(&recipe.tools.kubectl, &kubeconfig, &yaml)
+    })
+    .context("the bootstrap objects could not be applied")
 }
 
 /// No pod can be created before it exists.
 fn await_default_account(cluster: &Cluster) -> Result<()> {
     let path = "/api/v1/namespaces/default/serviceaccounts/default";
-    retry(Duration::from_mins(1), || kubectl::get(cluster.kubectl_path(), &cluster.kubeconfig(), path))
-        .map(drop)
-        .context("the default ServiceAccount was not created: is kube-controller-manager working?")
+    retry(Duration::from_mins(1), || {
+        kubectl::get(cluster.kubectl_path(), &cluster.kubeconfig(), path)
+    })
+    .map(drop)
+    .context("the default ServiceAccount was not created: is kube-controller-manager working?")
 }
 
 fn retry<T>(within: Duration, attempt: impl Fn() -> Result<T>) -> Result<T> {
@@ -170,7 +205,12 @@ fn retry<T>(within: Duration, attempt: impl Fn() -> Result<T>) -> Result<T> {
 }
 
 fn clear(keeper: &Keeper, files: &Files) -> Result<()> {
-    for part in [parts::SCHEDULER, parts::CONTROLLERS, parts::API_SERVER, parts::ETCD] {
+    for part in [
+        parts::SCHEDULER,
+        parts::CONTROLLERS,
+        parts::API_SERVER,
+        parts::ETCD,
+    ] {
         keeper.stop(part, Duration::ZERO)?;
         forget(&files.log(part))?;
     }

@@ -29,7 +29,8 @@ pub struct State {
 impl State {
     pub(super) fn write(&self, home: &Path) -> Result<()> {
         let (file, draft) = (home.join("state.json"), home.join("state.json.new"));
-        fs::write(&draft, serde_json::to_string_pretty(self)?).and_then(|()| fs::rename(&draft, &file))
+        fs::write(&draft, serde_json::to_string_pretty(self)?)
+            .and_then(|()| fs::rename(&draft, &file))
             .with_context(|| format!("cannot write {}", file.display()))
     }
 
@@ -49,7 +50,8 @@ pub(super) fn clusters() -> Result<PathBuf> {
 
 /// Held while deciding who owns a name; also keeps two starts from sweeping each other's folder.
 pub(super) fn lock(clusters: &Path) -> Result<File> {
-    fs::create_dir_all(clusters).with_context(|| format!("cannot create {}", clusters.display()))?;
+    fs::create_dir_all(clusters)
+        .with_context(|| format!("cannot create {}", clusters.display()))?;
     let file = File::create(clusters.join(".lock"))?;
     file.lock()?;
     Ok(file)
@@ -57,14 +59,23 @@ pub(super) fn lock(clusters: &Path) -> Result<File> {
 
 /// Every cluster that has a state file, by name.
 pub fn all() -> Result<Vec<State>> {
-    let mut found: Vec<State> = folders(&clusters()?).iter().filter_map(|home| State::read(home)).collect();
+    let mut found: Vec<State> = folders(&clusters()?)
+        .iter()
+        .filter_map(|home| State::read(home))
+        .collect();
     found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found)
 }
 
 fn folders(clusters: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(clusters).into_iter().flatten().map_while(Result::ok);
-    entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+    let entries = fs::read_dir(clusters)
+        .into_iter()
+        .flatten()
+        .map_while(Result::ok);
+    entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect()
 }
 
 /// Makes room for a cluster of that name: refuses while one runs, removes what dead ones left. Call with the lock held.
@@ -72,7 +83,9 @@ pub(super) fn claim(clusters: &Path, name: &str) -> Result<PathBuf> {
     for home in folders(clusters) {
         let running = State::read(&home).is_some_and(|state| state.is_running());
         if running && home.file_name().is_some_and(|folder| folder == name) {
-            bail!("cluster {name:?} is running already; see `cargo xtask cluster status`, end it with `cargo xtask cluster down --name {name}`");
+            bail!(
+                "cluster {name:?} is running already; see `cargo xtask cluster status`, end it with `cargo xtask cluster down --name {name}`"
+            );
         }
         if !running {
             remove(&home)?;
@@ -98,7 +111,11 @@ fn remove(home: &Path) -> Result<()> {
         for part in state.parts.values() {
             part.signal("KILL");
             if !part.is_gone_within(Duration::from_secs(5)) {
-                bail!("process {} of cluster {:?} does not end", part.pid, state.name);
+                bail!(
+                    "process {} of cluster {:?} does not end",
+                    part.pid,
+                    state.name
+                );
             }
         }
         // Never follow a damaged file to somebody else's folder.
@@ -117,7 +134,9 @@ pub(super) fn scratch(owner: u32, number: u32) -> PathBuf {
 const SCRATCH: &str = "joiner-";
 
 fn is_scratch(folder: &Path) -> bool {
-    let named = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(SCRATCH));
+    let named = folder
+        .file_name()
+        .is_some_and(|name| name.to_string_lossy().starts_with(SCRATCH));
     named && folder.parent() == Some(&std::env::temp_dir())
 }
 
@@ -150,14 +169,24 @@ mod tests {
 
     #[test]
     fn down_kills_its_own_processes_but_never_a_recycled_pid() {
-        let clusters = std::env::temp_dir().join(format!("joiner-state-test-{}", std::process::id()));
+        let clusters =
+            std::env::temp_dir().join(format!("joiner-state-test-{}", std::process::id()));
         let home = clusters.join("x");
         fs::create_dir_all(&home).unwrap();
-        let sleeper = || Command::new("sleep").arg("60").stdout(Stdio::null()).spawn().unwrap();
+        let sleeper = || {
+            Command::new("sleep")
+                .arg("60")
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap()
+        };
         let (mut ours, mut stranger) = (sleeper(), sleeper());
         let ours_id = Pid::of(ours.id()).unwrap();
         let stranger_now = Pid::of(stranger.id()).unwrap();
-        let recycled = Pid { started: stranger_now.started - 1, ..stranger_now.clone() };
+        let recycled = Pid {
+            started: stranger_now.started - 1,
+            ..stranger_now.clone()
+        };
         state("x", recycled.clone(), ours_id).write(&home).unwrap();
         // A killed child of ours stays a zombie until waited for; is_alive counts it as gone.
         end(&home).unwrap();

@@ -24,13 +24,24 @@ pub(super) fn run(go: &Path, tool: &Tool, into: &Path) -> Result<()> {
     };
     let mut command = Command::new(go);
     command
-        .args(["build", "-v", "-trimpath", "-mod=readonly", "-p", &parallel().to_string()])
+        .args([
+            "build",
+            "-v",
+            "-trimpath",
+            "-mod=readonly",
+            "-p",
+            &parallel().to_string(),
+        ])
         .args(["-ldflags", &link_flags(tool.stamp, &lock)])
         .arg("-o")
         .arg(output)
         .args(tool.packages)
         .current_dir(folder)
-        .envs([("GOTOOLCHAIN", "local"), ("CGO_ENABLED", "0"), ("GOWORK", "off")])
+        .envs([
+            ("GOTOOLCHAIN", "local"),
+            ("CGO_ENABLED", "0"),
+            ("GOWORK", "off"),
+        ])
         .stdin(Stdio::null())
         .stderr(Stdio::piped());
 
@@ -47,7 +58,11 @@ pub(super) fn run(go: &Path, tool: &Tool, into: &Path) -> Result<()> {
     }
     if !child.wait()?.success() {
         let said: Vec<_> = last.into();
-        bail!("building {} failed; go build said:\n{}", tool.name, said.join("\n"));
+        bail!(
+            "building {} failed; go build said:\n{}",
+            tool.name,
+            said.join("\n")
+        );
     }
     step.done();
     Ok(())
@@ -58,7 +73,10 @@ fn link_flags(stamp: Stamp, lock: &str) -> String {
     if matches!(stamp, Stamp::KubernetesVersion) {
         let version = kubernetes_version(lock);
         let minor = version.split('.').nth(1).unwrap_or_default();
-        for package in ["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"] {
+        for package in [
+            "k8s.io/component-base/version",
+            "k8s.io/client-go/pkg/version",
+        ] {
             for (name, value) in [
                 ("gitVersion", version),
                 ("gitMajor", "1"),
@@ -75,7 +93,10 @@ fn link_flags(stamp: Stamp, lock: &str) -> String {
 }
 
 fn kubernetes_version(lock: &str) -> &str {
-    lock.lines().find_map(|line| line.trim().strip_prefix("k8s.io/kubernetes ")).unwrap_or("v0.0.0").trim()
+    lock.lines()
+        .find_map(|line| line.trim().strip_prefix("k8s.io/kubernetes "))
+        .unwrap_or("v0.0.0")
+        .trim()
 }
 
 /// One link of Kubernetes takes about 2 GiB: never more at once than fit into memory.
@@ -95,9 +116,18 @@ mod tests {
 
     #[test]
     fn kubernetes_binaries_carry_the_version_of_the_lock() {
-        let flags = link_flags(Stamp::KubernetesVersion, "require (\n\tk8s.io/kubernetes v1.35.8\n)\n");
-        assert!(flags.contains("-X k8s.io/client-go/pkg/version.gitVersion=v1.35.8"), "{flags}");
-        assert!(flags.contains("-X k8s.io/component-base/version.gitMinor=35"), "{flags}");
+        let flags = link_flags(
+            Stamp::KubernetesVersion,
+            "require (\n\tk8s.io/kubernetes v1.35.8\n)\n",
+        );
+        assert!(
+            flags.contains("-X k8s.io/client-go/pkg/version.gitVersion=v1.35.8"),
+            "{flags}"
+        );
+        assert!(
+            flags.contains("-X k8s.io/component-base/version.gitMinor=35"),
+            "{flags}"
+        );
         assert_eq!(link_flags(Stamp::Nothing, ""), "-s -w");
     }
 }

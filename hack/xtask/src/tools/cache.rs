@@ -22,7 +22,11 @@ pub fn root() -> Result<PathBuf> {
 
 fn root_from(env: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     let own = env("JOINER_CACHE").map(PathBuf::from);
-    let shared = || env("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| Some(PathBuf::from(env("HOME")?).join(".cache")));
+    let shared = || {
+        env("XDG_CACHE_HOME")
+            .map(PathBuf::from)
+            .or_else(|| Some(PathBuf::from(env("HOME")?).join(".cache")))
+    };
     own.or_else(|| Some(shared()?.join("joiner")))
 }
 
@@ -31,7 +35,9 @@ pub(super) fn inputs(group: &Path, sources: Option<&str>) -> Result<Vec<(String,
     let mut paths = vec![group.join("go.mod"), group.join("go.sum")];
     if let Some(folder) = sources {
         let mut own = Vec::new();
-        for entry in fs::read_dir(group.join(folder)).with_context(|| format!("sources of {folder}"))? {
+        for entry in
+            fs::read_dir(group.join(folder)).with_context(|| format!("sources of {folder}"))?
+        {
             own.push(entry?.path());
         }
         own.retain(|path| path.extension().is_some_and(|kind| kind == "go"));
@@ -40,7 +46,13 @@ pub(super) fn inputs(group: &Path, sources: Option<&str>) -> Result<Vec<(String,
     }
     let named = |path: PathBuf| {
         let content = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        Ok((path.file_name().unwrap_or_default().to_string_lossy().into_owned(), content))
+        Ok((
+            path.file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+            content,
+        ))
     };
     paths.into_iter().map(named).collect()
 }
@@ -50,7 +62,8 @@ pub(super) fn hash(files: &[(String, Vec<u8>)], packages: &[&str]) -> String {
     let mut state: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     let mut eat = |bytes: &[u8]| {
         for &byte in bytes.len().to_le_bytes().iter().chain(bytes) {
-            state = (state ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+            state =
+                (state ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
         }
     };
     for (name, content) in files {
@@ -64,7 +77,9 @@ pub(super) fn hash(files: &[(String, Vec<u8>)], packages: &[&str]) -> String {
 
 /// Does the entry hold every binary, executable and as long as it was when built?
 pub(super) fn is_whole(entry: &Path, binaries: &[&str]) -> bool {
-    let Ok(contents) = fs::read_to_string(entry.join(CONTENTS)) else { return false };
+    let Ok(contents) = fs::read_to_string(entry.join(CONTENTS)) else {
+        return false;
+    };
     binaries.iter().all(|name| {
         let line = fs::metadata(entry.join(name))
             .ok()
@@ -75,9 +90,14 @@ pub(super) fn is_whole(entry: &Path, binaries: &[&str]) -> bool {
 }
 
 /// Fills the entry unless another process does so first. `build` gets an empty folder.
-pub(super) fn fill(entry: &Path, binaries: &[&str], build: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+pub(super) fn fill(
+    entry: &Path,
+    binaries: &[&str],
+    build: impl FnOnce(&Path) -> Result<()>,
+) -> Result<()> {
     let home = entry.parent().context("a cache entry has a parent")?;
-    fs::create_dir_all(home).with_context(|| format!("cannot create the cache {}", home.display()))?;
+    fs::create_dir_all(home)
+        .with_context(|| format!("cannot create the cache {}", home.display()))?;
     let _held = lock(&home.join(".lock"), home)?;
     if is_whole(entry, binaries) {
         return Ok(()); // built while we waited
@@ -89,12 +109,15 @@ pub(super) fn fill(entry: &Path, binaries: &[&str], build: impl FnOnce(&Path) ->
 
     let mut contents = String::new();
     for name in binaries {
-        let size = fs::metadata(scratch.join(name)).with_context(|| format!("the build made no {name}"))?.len();
+        let size = fs::metadata(scratch.join(name))
+            .with_context(|| format!("the build made no {name}"))?
+            .len();
         contents.push_str(&format!("{name} {size}\n"));
     }
     fs::write(scratch.join(CONTENTS), contents)?;
     remove(entry)?;
-    fs::rename(&scratch, entry).with_context(|| format!("cannot move the build to {}", entry.display()))
+    fs::rename(&scratch, entry)
+        .with_context(|| format!("cannot move the build to {}", entry.display()))
 }
 
 fn lock(path: &Path, home: &Path) -> Result<File> {
@@ -102,11 +125,16 @@ fn lock(path: &Path, home: &Path) -> Result<File> {
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            let step = Step::start(format!("waiting for another process that builds into {}", home.display()));
+            let step = Step::start(format!(
+                "waiting for another process that builds into {}",
+                home.display()
+            ));
             file.lock()?;
             step.done();
         }
-        Err(TryLockError::Error(error)) => return Err(error).with_context(|| format!("cannot lock {}", path.display())),
+        Err(TryLockError::Error(error)) => {
+            return Err(error).with_context(|| format!("cannot lock {}", path.display()));
+        }
     }
     Ok(file)
 }
@@ -127,7 +155,8 @@ mod tests {
     struct Scratch(PathBuf);
     impl Scratch {
         fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("joiner-cache-test-{name}-{}", std::process::id()));
+            let path = std::env::temp_dir()
+                .join(format!("joiner-cache-test-{name}-{}", std::process::id()));
             let _ = fs::remove_dir_all(&path);
             Self(path)
         }
@@ -146,19 +175,48 @@ mod tests {
     #[test]
     fn the_cache_is_where_the_environment_says() {
         let with = |pairs: &'static [(&str, &str)]| {
-            root_from(move |name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+            root_from(move |name| {
+                pairs
+                    .iter()
+                    .find(|(key, _)| *key == name)
+                    .map(|(_, value)| (*value).to_owned())
+            })
         };
-        assert_eq!(with(&[("JOINER_CACHE", "/a"), ("HOME", "/h")]), Some("/a".into()));
-        assert_eq!(with(&[("XDG_CACHE_HOME", "/x"), ("HOME", "/h")]), Some("/x/joiner".into()));
+        assert_eq!(
+            with(&[("JOINER_CACHE", "/a"), ("HOME", "/h")]),
+            Some("/a".into())
+        );
+        assert_eq!(
+            with(&[("XDG_CACHE_HOME", "/x"), ("HOME", "/h")]),
+            Some("/x/joiner".into())
+        );
         assert_eq!(with(&[("HOME", "/h")]), Some("/h/.cache/joiner".into()));
         assert_eq!(with(&[]), None);
     }
 
     #[test]
     fn a_changed_source_or_lock_gets_another_entry() {
-        let one = hash(&[("go.mod".into(), b"a".to_vec()), ("go.sum".into(), b"b".to_vec())], &["p"]);
-        let moved = hash(&[("go.mod".into(), b"ab".to_vec()), ("go.sum".into(), b"".to_vec())], &["p"]);
-        let other = hash(&[("go.mod".into(), b"a".to_vec()), ("go.sum".into(), b"b".to_vec())], &["q"]);
+        let one = hash(
+            &[
+                ("go.mod".into(), b"a".to_vec()),
+                ("go.sum".into(), b"b".to_vec()),
+            ],
+            &["p"],
+        );
+        let moved = hash(
+            &[
+                ("go.mod".into(), b"ab".to_vec()),
+                ("go.sum".into(), b"".to_vec()),
+            ],
+            &["p"],
+        );
+        let other = hash(
+            &[
+                ("go.mod".into(), b"a".to_vec()),
+                ("go.sum".into(), b"b".to_vec()),
+            ],
+            &["q"],
+        );
         assert!(one != moved && one != other, "{one} {moved} {other}");
     }
 
@@ -174,7 +232,10 @@ mod tests {
         assert_eq!(fs::read_to_string(entry.join("tool")).unwrap(), "second");
 
         fs::set_permissions(entry.join("tool"), fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(!is_whole(&entry, &["tool"]), "a binary that cannot be run is no binary");
+        assert!(
+            !is_whole(&entry, &["tool"]),
+            "a binary that cannot be run is no binary"
+        );
     }
 
     #[test]
@@ -187,7 +248,10 @@ mod tests {
         });
         assert_eq!(error.unwrap_err().to_string(), "compiler said no");
         assert!(!entry.exists());
-        let left: Vec<_> = fs::read_dir(&scratch.0).unwrap().map(|e| e.unwrap().file_name()).collect();
+        let left: Vec<_> = fs::read_dir(&scratch.0)
+            .unwrap()
+            .map(|e| e.unwrap().file_name())
+            .collect();
         assert_eq!(left, [".lock"]);
     }
 

@@ -89,7 +89,12 @@ const KUBERNETES: Tool = Tool {
         "k8s.io/kubernetes/cmd/kube-scheduler",
         "k8s.io/kubernetes/cmd/kubectl",
     ],
-    binaries: &["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"],
+    binaries: &[
+        "kube-apiserver",
+        "kube-controller-manager",
+        "kube-scheduler",
+        "kubectl",
+    ],
     stamp: Stamp::KubernetesVersion,
 };
 
@@ -113,7 +118,9 @@ const KEEPER: Tool = Tool {
 
 impl Tool {
     fn folder(&self) -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../tools").join(self.group)
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../tools")
+            .join(self.group)
     }
 }
 
