@@ -1,1 +1,11 @@
 //! Which scenarios hold on a real control plane?
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod cluster;
+mod large_list;
+mod lease;
+mod outage;
+mod rules;
+mod validation;
+mod versions;
+mod written;

@@ -32,7 +32,7 @@ pub struct Tally {
 pub fn run(options: &Options) -> Result<()> {
     let mut parts = Parts::default();
     let skips = Skips::new()?;
-    let go = parts.time("control plane", || control_plane(&skips))?;
+    let go = parts.time("control plane", control_plane)?;
     if !options.no_lint {
         parts.time("lint", lint)?;
     }
@@ -66,12 +66,11 @@ fn conclude(tally: Tally, skipped: &[String], go: bool) -> Result<()> {
 }
 
 /// Builds the control plane into the cache; `false` (and a named skip by each test) where there is no Go toolchain.
-fn control_plane(skips: &Skips) -> Result<bool> {
+fn control_plane() -> Result<bool> {
     match tools::control_plane() {
         Ok(_) => Ok(true),
-        Err(tools::Trouble::NoGo(why)) => {
+        Err(tools::Error::NoGo(why)) => {
             println!("no real control plane: {why}");
-            let _ = skips;
             Ok(false)
         }
         Err(other) => Err(other.into()),

@@ -1,10 +1,10 @@
 //! What is untidy in this checkout: things no compiler looks at?
 
-mod crates;
-mod layers;
-mod metadata;
-mod sources;
-mod tree;
+pub mod crates;
+pub mod layers;
+pub mod metadata;
+pub mod sources;
+pub mod tree;
 
 use anyhow::{Result, bail};
 
