@@ -21,9 +21,16 @@ use crate::{Binary, Cluster, ControlPlane, Exposed, Running, Scratch, apply, exp
 /// A cluster with our CRDs and the webhook in front of them.
 pub struct Ground {
     pub cluster: Cluster,
-    pub webhook: Mutex<Running>,
+    pub webhook: Mutex<Webhook>,
     exposed: Exposed,
     certificate: Scratch,
+}
+
+/// The running process, and where its probes and metrics are.
+pub struct Webhook {
+    pub process: Running,
+    port: u16,
+    admin: String,
 }
 
 impl Ground {
@@ -48,8 +55,8 @@ impl Ground {
         // The port is known once the process listens; until then the Service leads nowhere.
         let exposed = expose(&client, "joiner", "joiner-webhook", 1).await?;
         exposed.write_to(&certificate)?;
-        let (webhook, port) = start_webhook(&certificate).await?;
-        exposed.lead_to(&client, port).await?;
+        let webhook = start_webhook(&certificate).await?;
+        exposed.lead_to(&client, webhook.port).await?;
         let ground = Self { cluster, webhook: Mutex::new(webhook), exposed, certificate };
         for file in files(&repository().join("crds/generated"))? {
             let manifest = with_ca(&read(&file)?, &ground.exposed.ca_bundle());
@@ -61,9 +68,9 @@ impl Ground {
 
     /// Starts the webhook anew, after a test has ended it.
     pub async fn restart_webhook(&self, client: &Client) -> Result<()> {
-        let (webhook, port) = start_webhook(&self.certificate).await?;
+        let webhook = start_webhook(&self.certificate).await?;
+        self.exposed.lead_to(client, webhook.port).await?;
         *self.webhook.lock().await = webhook;
-        self.exposed.lead_to(client, port).await?;
         self.until_it_converts(client).await
     }
 
@@ -117,8 +124,16 @@ pub fn read(file: &Path) -> Result<Value> {
     serde_saphyr::from_str(&text).with_context(|| file.display().to_string())
 }
 
-async fn start_webhook(certificate: &Scratch) -> Result<(Running, u16)> {
-    let mut webhook = Binary::named("joiner-webhook")?
+impl Webhook {
+    /// What it tells scrapers.
+    pub async fn metrics(&self) -> Result<String> {
+        let url = format!("http://{}/metrics", self.admin);
+        Ok(reqwest::get(url).await?.error_for_status()?.text().await?)
+    }
+}
+
+async fn start_webhook(certificate: &Scratch) -> Result<Webhook> {
+    let mut process = Binary::named("joiner-webhook")?
         .arg("--listen=0.0.0.0:0")
         .arg("--admin=127.0.0.1:0")
         .arg("--tls-cert")
@@ -126,11 +141,15 @@ async fn start_webhook(certificate: &Scratch) -> Result<(Running, u16)> {
         .arg("--tls-key")
         .arg(certificate.path().join("tls.key"))
         .start()?;
-    let line = webhook.line_with("\"listening\"", Duration::from_secs(10)).await?;
+    let line = process.line_with("\"listening\"", Duration::from_secs(10)).await?;
     let said: Value = serde_json::from_str(&line).context("the webhook logs JSON")?;
-    let address = said["https"].as_str().context("it says where it listens")?;
-    let port = address.rsplit(':').next().and_then(|port| port.parse().ok());
-    Ok((webhook, port.with_context(|| format!("no port in {address}"))?))
+    let address = |field: &str| {
+        let address = said[field].as_str().map(str::to_owned);
+        address.with_context(|| format!("the webhook does not say its {field} address: {line}"))
+    };
+    let (https, admin) = (address("https")?, address("admin")?);
+    let port = https.rsplit(':').next().and_then(|port| port.parse().ok());
+    Ok(Webhook { process, port: port.with_context(|| format!("no port in {https}"))?, admin })
 }
 
 /// Fills in the CA wherever the manifest refers to our Service.

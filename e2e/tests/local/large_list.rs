@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use e2e::ground::{Ground, api, read, repository};
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::{DynamicObject, ListParams, PostParams};
@@ -36,6 +36,10 @@ async fn five_thousand_objects_stored_in_the_hub_are_listed_in_the_old_version()
     let old = api(&client, "karpenter.k8s.openstack/v1openstack", "OpenStackNodeClass");
     let listed = old.list(&ListParams::default()).await?;
     println!("{OBJECTS} objects listed in the old version in {:?}", start.elapsed());
+    // The API server converts each object on its own, although a ConversionReview could carry them all.
+    let metrics = ground.webhook.lock().await.metrics().await?;
+    let asked = metrics.lines().find(|line| line.starts_with("joiner_webhook_reviews_total{route=\"convert\""));
+    println!("{}", asked.context("the webhook counts its reviews")?);
     ensure!(listed.items.len() == OBJECTS, "{} of {OBJECTS}", listed.items.len());
     let first = &listed.items[0];
     ensure!(first.metadata.annotations.iter().flatten().any(|(name, _)| name.ends_with("/conversion-data")), "{first:?}");

@@ -20,7 +20,7 @@ async fn without_the_webhook_the_hub_works_and_the_old_version_says_why_it_does_
     api(&client, OLD, KIND).create(&PostParams::default(), &serde_json::from_value(written)?).await?;
     let before = api(&client, OLD, KIND).get(&name).await?;
 
-    ground.webhook.lock().await.kill().await?;
+    ground.webhook.lock().await.process.kill().await?;
 
     api(&client, NEW, KIND).get(&name).await?;
     ensure!(api(&client, NEW, KIND).list(&ListParams::default()).await?.items.len() == 1);
@@ -42,7 +42,7 @@ async fn without_the_webhook_the_hub_works_and_the_old_version_says_why_it_does_
 async fn a_webhook_that_is_told_to_stop_ends_by_itself() -> Result<()> {
     let Some(control_plane) = e2e::need_control_plane("local: the webhook is told to stop") else { return Ok(()) };
     let ground = Ground::private(&control_plane).await?;
-    let status = ground.webhook.lock().await.terminate(Duration::from_secs(30)).await?;
+    let status = ground.webhook.lock().await.process.terminate(Duration::from_secs(30)).await?;
     ensure!(status.success(), "{status}");
     Ok(())
 }
