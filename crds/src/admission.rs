@@ -19,9 +19,21 @@ pub const INJECT_CA: (&str, &str) = ("cert-manager.io/inject-ca-from", "joiner/j
 /// (group, versions, plural) of everything `/validate` looks at.
 const VALIDATED: &[(&str, &[&str], &str)] = &[
     ("karpenter.sh", &["v1"], "nodepools"),
-    ("karpenter.k8s.openstack", &["v1openstack", "v1"], "openstacknodeclasses"),
-    ("karpenter.k8s.cloudstack", &["v1", "v2"], "cloudstacknodeclasses"),
-    ("karpenter.ovhcloud.sh", &["v1alpha1", "v1"], "ovhnodeclasses"),
+    (
+        "karpenter.k8s.openstack",
+        &["v1openstack", "v1"],
+        "openstacknodeclasses",
+    ),
+    (
+        "karpenter.k8s.cloudstack",
+        &["v1", "v2"],
+        "cloudstacknodeclasses",
+    ),
+    (
+        "karpenter.ovhcloud.sh",
+        &["v1alpha1", "v1"],
+        "ovhnodeclasses",
+    ),
     ("joiner.dev", &["v1alpha1"], "nodegroups"),
 ];
 

@@ -22,7 +22,7 @@ pub fn all() -> Vec<CustomResourceDefinition> {
     ] {
         crds.push(versions(hub, older));
     }
-    crds.push(schema::polish(crate::joiner::crd()));
+    crds.push(crate::joiner::crd());
     crds.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
     crds
 }

@@ -12,14 +12,14 @@ pub mod v2;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
 
-pub use check::check;
+use crate::generate::schema::polish;
 
-use crate::shared::pieces::not_nullable;
+pub use check::check;
 
 /// The definition of the hub version, and those of the older versions: one version each, to be merged into one definition.
 pub fn crds() -> (CustomResourceDefinition, Vec<CustomResourceDefinition>) {
     (
-        not_nullable(v2::CloudStackNodeClass::crd()),
-        vec![not_nullable(v1::CloudStackNodeClass::crd())],
+        polish(v2::CloudStackNodeClass::crd()),
+        vec![polish(v1::CloudStackNodeClass::crd())],
     )
 }

@@ -11,14 +11,14 @@ pub mod v1openstack;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
 
-pub use check::check;
+use crate::generate::schema::polish;
 
-use crate::shared::pieces::not_nullable;
+pub use check::check;
 
 /// The definition of the hub version, and those of the older versions: one version each, to be merged into one definition.
 pub fn crds() -> (CustomResourceDefinition, Vec<CustomResourceDefinition>) {
     (
-        not_nullable(v1::OpenStackNodeClass::crd()),
-        vec![not_nullable(v1openstack::OpenStackNodeClass::crd())],
+        polish(v1::OpenStackNodeClass::crd()),
+        vec![polish(v1openstack::OpenStackNodeClass::crd())],
     )
 }

@@ -10,6 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One aspect of an object's state.
+// Looser than Karpenter's own (`conditions::Condition`): the prototypes stored any reason and any spelling of a time, and
+// both must read back as they are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {

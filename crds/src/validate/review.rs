@@ -10,9 +10,21 @@ type Check = fn(&Value, Option<&Value>) -> Verdict;
 /// Who judges which kind, by API group and kind.
 const CHECKS: &[(&str, &str, Check)] = &[
     ("karpenter.sh", "NodePool", node_pool::check),
-    ("karpenter.k8s.openstack", "OpenStackNodeClass", crate::openstack::check),
-    ("karpenter.k8s.cloudstack", "CloudStackNodeClass", crate::cloudstack::check),
-    ("karpenter.ovhcloud.sh", "OVHNodeClass", crate::ovhcloud::check),
+    (
+        "karpenter.k8s.openstack",
+        "OpenStackNodeClass",
+        crate::openstack::check,
+    ),
+    (
+        "karpenter.k8s.cloudstack",
+        "CloudStackNodeClass",
+        crate::cloudstack::check,
+    ),
+    (
+        "karpenter.ovhcloud.sh",
+        "OVHNodeClass",
+        crate::ovhcloud::check,
+    ),
     ("joiner.dev", "NodeGroup", crate::joiner::check),
 ];
 
