@@ -3,5 +3,6 @@
 
 mod kit;
 mod mangled;
+mod misbehaving;
 mod process;
 mod serving;

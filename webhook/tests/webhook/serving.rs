@@ -1,6 +1,5 @@
-//! What do clients of the webhook see: while certificates change, while it stops, and when they misbehave?
+//! What do clients of the webhook see: while certificates change, while it is busy, and while it stops?
 
-use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -8,10 +7,10 @@ use std::time::Duration;
 use crate::kit::{
     Authority, Folder, Server, admission, client, conversion, settings, start, yes, yes_to,
 };
-use runtime::serve::Limits;
 use serde_json::Value;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use tokio::time::MissedTickBehavior;
 use webhook::{Bounds, Reviewers, Route, Settings};
 
 const SOON: Duration = Duration::from_millis(200);
@@ -68,7 +67,8 @@ fn held_back() -> (Reviewers, mpsc::Receiver<()>, mpsc::Sender<()>) {
 
 async fn wait_for(asked: mpsc::Receiver<()>) -> mpsc::Receiver<()> {
     tokio::task::spawn_blocking(move || {
-        asked.recv().unwrap();
+        let came = asked.recv_timeout(Duration::from_secs(30));
+        came.expect("the request never reached the reviewer");
         asked
     })
     .await
@@ -146,35 +146,35 @@ async fn a_certificate_replaced_under_load_fails_no_request() {
     );
 }
 
-/// 200 requests a second, at least 600, until told that it is enough; what those that failed were told.
+/// 200 requests a second where the machine can do it, at least 600, until told that it is enough; what those that failed
+/// were told. Never more than a few at once: a machine that is busy otherwise makes it slow, not wrong.
 async fn load(
     server: &Server,
     clients: [reqwest::Client; 2],
     enough: impl Fn() -> bool,
 ) -> Vec<String> {
+    let places = Arc::new(Semaphore::new(16));
     let mut load = tokio::task::JoinSet::new();
     let mut tick = tokio::time::interval(Duration::from_millis(5));
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     for round in 0.. {
         if round >= 600 && enough() {
             break;
         }
         tick.tick().await;
-        let request = clients[round % 2]
-            .post(server.url("/validate"))
-            .json(&admission("u"))
-            .send();
+        let place = places.clone().acquire_owned().await.unwrap();
+        let request = clients[round % 2].post(server.url("/validate"));
+        let request = request.json(&admission("u")).send();
         load.spawn(async move {
+            let _place = place;
             match request.await {
                 Ok(answer) => answer.status().to_string(),
                 Err(why) => format!("{why:?}"),
             }
         });
     }
-    load.join_all()
-        .await
-        .into_iter()
-        .filter(|said| said != "200 OK")
-        .collect()
+    let said = load.join_all().await;
+    said.into_iter().filter(|said| said != "200 OK").collect()
 }
 
 /// Waits until the metrics show this.
@@ -284,7 +284,7 @@ async fn busy_reviewers_do_not_keep_probes_waiting() {
     let one_at_a_time = |s: &mut Settings| {
         s.bounds = Bounds {
             at_once: NonZeroUsize::MIN,
-            patience: SOON,
+            patience: Duration::from_secs(1),
             ..Bounds::default()
         };
     };
@@ -329,7 +329,7 @@ async fn bodies_together_do_not_exceed_what_was_agreed() {
         s.bounds = Bounds {
             body: 4096,
             bodies: 4096,
-            patience: SOON,
+            patience: Duration::from_secs(1),
             ..Bounds::default()
         }
     };
@@ -448,183 +448,4 @@ async fn probes_and_scrapers_are_answered_on_the_admin_port() {
         404,
         "there is no log filter in this process"
     );
-}
-
-/// The same router and limits over plain TCP, for clients that speak badly on purpose.
-fn plain(bounds: Bounds, limits: Limits) -> SocketAddr {
-    plain_with(yes(), bounds, limits)
-}
-
-fn plain_with(reviewers: Reviewers, bounds: Bounds, limits: Limits) -> SocketAddr {
-    use runtime::serve::{ConnectionMetrics, Limited, Listener, Until};
-    let app = webhook::App {
-        reviewers,
-        room: webhook::Room::new(bounds),
-        counts: webhook::Counts::register(&runtime::metrics::Metrics::default()),
-    };
-    let listener = Listener::bind("a test", SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
-    let address = listener.address();
-    let until = Until {
-        stop: tokio_util::sync::CancellationToken::new(),
-        grace: Duration::ZERO,
-    };
-    let limited = Limited::new(limits, ConnectionMetrics::default());
-    tokio::spawn(async move { listener.serve(webhook::router(app), &limited, until).await });
-    address
-}
-
-/// Everything the server says until it hangs up.
-async fn listen(stream: &mut TcpStream) -> String {
-    let mut said = Vec::new();
-    let read = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut said)).await;
-    let _ = read.expect("the server neither answered nor hung up");
-    String::from_utf8_lossy(&said).into_owned()
-}
-
-const HEAD: &str =
-    "POST /validate HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n";
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_trickles_is_cut_off_with_408() {
-    let address = plain(
-        Bounds {
-            patience: SOON,
-            ..Bounds::default()
-        },
-        Limits::default(),
-    );
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    stream
-        .write_all(format!("{HEAD}content-length: 1000\r\n\r\n{{").as_bytes())
-        .await
-        .unwrap();
-    let said = listen(&mut stream).await;
-    assert!(said.starts_with("HTTP/1.1 408 "), "{said}");
-    assert!(said.contains("did not arrive within 200ms"), "{said}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn headers_that_never_end_are_cut_off() {
-    let address = plain(
-        Bounds::default(),
-        Limits {
-            headers: SOON,
-            ..Limits::default()
-        },
-    );
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    stream
-        .write_all(b"POST /validate HTTP/1.1\r\nhost: x\r\nx-slow: ")
-        .await
-        .unwrap();
-    let said = listen(&mut stream).await;
-    assert!(!said.contains(" 200 "), "{said}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_body_of_unknown_length_is_cut_at_the_limit() {
-    let address = plain(
-        Bounds {
-            body: 100,
-            ..Bounds::default()
-        },
-        Limits::default(),
-    );
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let chunk = format!(
-        "{HEAD}transfer-encoding: chunked\r\n\r\n96\r\n{}\r\n",
-        "x".repeat(150)
-    );
-    stream.write_all(chunk.as_bytes()).await.unwrap();
-    assert!(listen(&mut stream).await.starts_with("HTTP/1.1 413 "));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_ends_early_is_no_review() {
-    let address = plain(Bounds::default(), Limits::default());
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    stream
-        .write_all(format!("{HEAD}content-length: 1000\r\n\r\n{{\"kind\"").as_bytes())
-        .await
-        .unwrap();
-    stream.shutdown().await.unwrap();
-    let said = listen(&mut stream).await;
-    assert!(!said.contains(" 200 "), "{said}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn one_connection_more_than_allowed_is_closed_and_room_comes_back() {
-    let address = plain(
-        Bounds::default(),
-        Limits {
-            connections: 2,
-            ..Limits::default()
-        },
-    );
-    let ping = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
-    let mut kept = Vec::new();
-    for _ in 0..2 {
-        let mut stream = TcpStream::connect(address).await.unwrap();
-        stream.write_all(ping).await.unwrap();
-        let mut first = [0; 15];
-        stream.read_exact(&mut first).await.unwrap();
-        assert_eq!(&first, b"HTTP/1.1 200 OK");
-        kept.push(stream);
-    }
-    let mut third = TcpStream::connect(address).await.unwrap();
-    let _ = third.write_all(ping).await;
-    assert_eq!(listen(&mut third).await, "");
-    kept.pop();
-    let again = async {
-        loop {
-            let mut stream = TcpStream::connect(address).await.unwrap();
-            let mut first = [0; 15];
-            if stream.write_all(ping).await.is_ok() && stream.read_exact(&mut first).await.is_ok() {
-                break first;
-            }
-        }
-    };
-    let first = tokio::time::timeout(Duration::from_secs(20), again)
-        .await
-        .expect("the place was never given back");
-    assert_eq!(&first, b"HTTP/1.1 200 OK");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_does_not_read_its_answer_loses_its_connection() {
-    // More than the socket buffers of both sides hold.
-    let long = Arc::new(|review: &Value| {
-        let uid = &review["request"]["uid"];
-        serde_json::json!({"response": {"uid": uid, "allowed": true, "padding": "x".repeat(32 << 20)}})
-    });
-    let reviewers = Reviewers {
-        convert: yes_to(Route::Convert),
-        validate: long,
-    };
-    let limits = Limits {
-        connections: 1,
-        stalled_write: SOON,
-        ..Limits::default()
-    };
-    let address = plain_with(reviewers, Bounds::default(), limits);
-    let review = admission("u1").to_string();
-    let mut deaf = TcpStream::connect(address).await.unwrap();
-    let request = format!("{HEAD}content-length: {}\r\n\r\n{review}", review.len());
-    deaf.write_all(request.as_bytes()).await.unwrap();
-    let mut first = [0; 15];
-    deaf.read_exact(&mut first).await.unwrap();
-    assert_eq!(&first, b"HTTP/1.1 200 OK");
-
-    let served_again = async {
-        loop {
-            let mut other = TcpStream::connect(address).await.unwrap();
-            let ping = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
-            if other.write_all(ping).await.is_ok() && other.read_exact(&mut first).await.is_ok() {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    let freed = tokio::time::timeout(Duration::from_secs(20), served_again).await;
-    freed.expect("the place of the client that does not read was never given back");
 }

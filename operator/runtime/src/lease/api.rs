@@ -147,7 +147,7 @@ mod tests {
     type Stored = Arc<Mutex<Option<Lease>>>;
 
     fn failure(code: StatusCode) -> Response {
-        let status = json!({"kind": "Status", "status": "Failure", "message": "no", "reason": code.canonical_reason().unwrap_or_default().replace(" ", ""), "code": code.as_u16()});
+        let status = json!({"kind": "Status", "status": "Failure", "message": "no", "reason": code.canonical_reason().unwrap_or_default().replace(' ', ""), "code": code.as_u16()});
         (code, Json(status)).into_response()
     }
 

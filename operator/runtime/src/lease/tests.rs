@@ -46,6 +46,12 @@ fn start_at(name: &str, link: Link, wall: &str) -> Running {
     }
 }
 
+/// How it ended; a test whose candidate never ends must end all the same.
+async fn end(ended: JoinHandle<Ended>) -> Ended {
+    let ended = tokio::time::timeout(60 * SECOND, ended).await;
+    ended.expect("it goes on and on").unwrap()
+}
+
 /// A link that can be cut: from then on every call meets `trip`.
 fn cuttable(server: &FakeServer, trip: Trip) -> (Link, Arc<AtomicBool>) {
     let cut = Arc::new(AtomicBool::new(false));
@@ -113,10 +119,12 @@ async fn a_holder_that_is_cut_off_stops_before_its_lease_ends() {
         cut.store(true, Ordering::Relaxed);
         let ends = renewed_at(&server, &one) + 15 * SECOND;
 
-        one.leadership.over().cancelled().await;
+        let over = one.leadership.over();
+        let ended = tokio::time::timeout(15 * SECOND, over.cancelled()).await;
+        assert!(ended.is_ok(), "{trip:?}: it never noticed");
         assert!(!one.leadership.may_act(), "{trip:?}");
         assert!(one.clock.moment() < ends, "{trip:?}: stopped too late");
-        assert!(matches!(one.ended.await.unwrap(), Ended::Lost { .. }));
+        assert!(matches!(end(one.ended).await, Ended::Lost { .. }));
     }
 }
 
@@ -192,7 +200,7 @@ async fn a_renewal_that_meets_another_holder_ends_the_leadership_at_once() {
         super::NAME,
         one.clock.now(),
     )));
-    let Ended::Lost { why } = one.ended.await.unwrap() else {
+    let Ended::Lost { why } = end(one.ended).await else {
         panic!("still leads")
     };
     assert!(why.contains("\"thief\" has taken the lease"), "{why}");
@@ -210,7 +218,7 @@ async fn a_renewal_that_finds_the_lease_deleted_ends_the_leadership() {
     one.leadership.acquired().await.unwrap();
     server.put(None);
     assert_eq!(
-        one.ended.await.unwrap(),
+        end(one.ended).await,
         Ended::Lost {
             why: "the lease was deleted".into()
         }
@@ -251,7 +259,7 @@ async fn a_released_lease_is_taken_at_the_next_look_under_a_higher_epoch() {
     assert!(!two.leadership.may_act());
 
     one.stop.cancel();
-    assert_eq!(one.ended.await.unwrap(), Ended::Released(true));
+    assert_eq!(end(one.ended).await, Ended::Released(true));
     assert!(!one.leadership.may_act());
     let asked = two.clock.moment();
     let second = two.leadership.acquired().await.unwrap();
@@ -271,7 +279,7 @@ async fn a_candidate_that_is_stopped_before_it_led_just_ends() {
     tokio::time::sleep(5 * SECOND).await;
     two.stop.cancel();
     assert_eq!(two.leadership.acquired().await, None);
-    assert_eq!(two.ended.await.unwrap(), Ended::Stopped);
+    assert_eq!(end(two.ended).await, Ended::Stopped);
     assert!(one.leadership.may_act());
 }
 
