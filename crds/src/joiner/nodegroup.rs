@@ -15,9 +15,9 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::karpenter::template::Taint;
 use crate::shared::class_status::Condition;
 use crate::shared::reference::NodeClassRef;
+use crate::shared::taint::Taint;
 
 /// A group of equal nodes that Cluster Autoscaler scales through `joiner grpc`.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]

@@ -11,7 +11,7 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::karpenter::template::Taint;
+use crate::shared::taint::Taint;
 
 /// Settings of the kubelet. They also decide how much of an instance pods may use.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]

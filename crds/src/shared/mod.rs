@@ -16,4 +16,5 @@ pub mod quantity;
 pub mod reference;
 pub mod requirement;
 pub mod selector;
+pub mod taint;
 pub mod user_data;
