@@ -365,6 +365,30 @@ async fn a_busy_port_is_named_and_nothing_is_started() {
 }
 
 #[tokio::test]
+async fn a_port_taken_while_starting_is_tried_again_and_then_named() {
+    let Some(control_plane) = need_control_plane("cluster: a taken port is tried again") else {
+        return;
+    };
+    let held = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = held.local_addr().unwrap().port();
+    // Behind the back of the choice of ports: the same as somebody who is faster than we are, each time.
+    let options = Options {
+        api_server_flags: vec![format!("--secure-port={port}")],
+        ..Options::unnamed()
+    };
+    let error = format!("{:#}", control_plane.private(options).await.err().unwrap());
+    assert!(
+        error.contains("a port was busy in each of 3 attempts"),
+        "{error}"
+    );
+    assert!(
+        error.contains("kube-apiserver did not come up (a port it needs is busy)"),
+        "{error}"
+    );
+    assert!(error.contains(&format!("127.0.0.1:{port}")), "{error}");
+}
+
+#[tokio::test]
 async fn a_part_that_dies_shows_the_end_of_its_log() {
     let Some(control_plane) = need_control_plane("cluster: a dying part shows its log") else {
         return;

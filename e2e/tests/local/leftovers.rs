@@ -90,6 +90,32 @@ async fn owner_of_a_cluster_that_waits_to_be_killed() {
     tokio::time::sleep(Duration::from_mins(2)).await; // ends by itself, should the killer die first
 }
 
+#[tokio::test]
+async fn a_killed_keeper_takes_its_processes_along_and_the_next_start_removes_its_folders() {
+    let Some(control_plane) = need_control_plane("cluster: a killed keeper leaves nothing") else {
+        return;
+    };
+    let options = Options {
+        nodes: vec![Node::named("brief")],
+        ..Options::unnamed()
+    };
+    let cluster = control_plane.private(options).await.unwrap();
+    let traces = Traces::of(cluster.local());
+    traces.processes[0].signal("KILL"); // the keeper is the first
+    wait::succeeds("the processes to go with their keeper", SOON, async || {
+        anyhow::ensure!(
+            !traces.processes.iter().any(Pid::is_alive),
+            "left: {:?}",
+            traces.left()
+        );
+        Ok(())
+    })
+    .await
+    .unwrap();
+    drop(control_plane.private(Options::unnamed()).await.unwrap());
+    assert_eq!(traces.left(), Vec::<String>::new());
+}
+
 /// Everything a cluster leaves in the world while it runs.
 struct Traces {
     folders: Vec<PathBuf>,
