@@ -152,6 +152,13 @@ impl Running {
     }
 }
 
+impl Running {
+    /// Blocks until it ends, where nothing can be awaited (in `drop`).
+    pub fn wait(&mut self) -> Result<ExitStatus> {
+        Ok(self.child.wait()?)
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.child.kill();

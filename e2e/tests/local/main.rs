@@ -4,6 +4,7 @@
 mod cluster;
 mod large_list;
 mod lease;
+mod leftovers;
 mod outage;
 mod rules;
 mod validation;

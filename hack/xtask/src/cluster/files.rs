@@ -79,6 +79,7 @@ impl Files {
 }
 
 /// How a kubeconfig proves who it speaks for.
+#[derive(Debug, Clone, Copy)]
 pub enum Credential<'a> {
     Certificate(&'a Pair),
     Token(&'a str),

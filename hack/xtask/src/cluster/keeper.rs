@@ -234,7 +234,8 @@ struct Notes {
 
 #[derive(Deserialize)]
 struct Event {
-    event: String,
+    #[serde(rename = "event")]
+    what: String,
     #[serde(default)]
     name: String,
     #[serde(default)]
@@ -262,7 +263,7 @@ impl Notes {
             Some(Part::Running { pid } | Part::Ready { pid } | Part::Late { pid, .. }) => *pid,
             _ => event.pid,
         };
-        let part = match event.event.as_str() {
+        let part = match event.what.as_str() {
             "started" => Part::Running { pid: event.pid },
             "ready" => Part::Ready { pid: known },
             "late" => Part::Late {

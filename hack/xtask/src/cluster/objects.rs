@@ -10,44 +10,10 @@ const NODES: &str = "system:bootstrappers:kubeadm:default-node-token";
 /// Bootstrap token, the RBAC of TLS bootstrap, and `kube-public/cluster-info`, as one YAML stream.
 pub(super) fn bootstrap(server: &str, ca: &str) -> String {
     let (id, secret) = BOOTSTRAP_TOKEN.split_once('.').unwrap_or_default();
-    let binding = |name: &str, role: &str, group: &str| {
-        format!(
-            "---
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {{name: \"{name}\"}}
-roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: \"{role}\"}}
-subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: Group, name: \"{group}\"}}]
-"
-        )
-    };
-    let bindings = [
-        (
-            "kubeadm:cluster-admins",
-            "cluster-admin",
-            "kubeadm:cluster-admins",
-        ),
-        (
-            "kubeadm:kubelet-bootstrap",
-            "system:node-bootstrapper",
-            NODES,
-        ),
-        (
-            "kubeadm:node-autoapprove-bootstrap",
-            "system:certificates.k8s.io:certificatesigningrequests:nodeclient",
-            NODES,
-        ),
-        (
-            "kubeadm:node-autoapprove-certificate-rotation",
-            "system:certificates.k8s.io:certificatesigningrequests:selfnodeclient",
-            "system:nodes",
-        ),
-        ("kubeadm:get-nodes", "kubeadm:get-nodes", NODES),
-    ];
-    let bindings: String = bindings
-        .iter()
-        .map(|(name, role, group)| binding(name, role, group))
-        .collect();
+    [token(id, secret), access(), cluster_info(server, ca)].join("---\n")
+}
+
+fn token(id: &str, secret: &str) -> String {
     format!(
         "apiVersion: v1
 kind: Secret
@@ -59,13 +25,51 @@ stringData:
   usage-bootstrap-authentication: \"true\"
   usage-bootstrap-signing: \"true\"
   auth-extra-groups: {NODES}
----
-apiVersion: rbac.authorization.k8s.io/v1
+"
+    )
+}
+
+fn access() -> String {
+    let approve = "system:certificates.k8s.io:certificatesigningrequests";
+    let role = "apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
-metadata: {{name: \"kubeadm:get-nodes\"}}
-rules: [{{apiGroups: [\"\"], resources: [nodes], verbs: [get]}}]
-{bindings}---
-apiVersion: v1
+metadata: {name: \"kubeadm:get-nodes\"}
+rules: [{apiGroups: [\"\"], resources: [nodes], verbs: [get]}]
+";
+    [
+        role.to_owned(),
+        binding("cluster-admins", "cluster-admin", "kubeadm:cluster-admins"),
+        binding("kubelet-bootstrap", "system:node-bootstrapper", NODES),
+        binding(
+            "node-autoapprove-bootstrap",
+            &format!("{approve}:nodeclient"),
+            NODES,
+        ),
+        binding(
+            "node-autoapprove-certificate-rotation",
+            &format!("{approve}:selfnodeclient"),
+            "system:nodes",
+        ),
+        binding("get-nodes", "kubeadm:get-nodes", NODES),
+    ]
+    .join("---\n")
+}
+
+fn binding(name: &str, role: &str, group: &str) -> String {
+    format!(
+        "apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {{name: \"kubeadm:{name}\"}}
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: \"{role}\"}}
+subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: Group, name: \"{group}\"}}]
+"
+    )
+}
+
+/// Where a joining machine without kubeconfig finds address and CA, readable by everybody.
+fn cluster_info(server: &str, ca: &str) -> String {
+    format!(
+        "apiVersion: v1
 kind: ConfigMap
 metadata: {{name: cluster-info, namespace: kube-public}}
 data:

@@ -95,82 +95,90 @@ pub(super) struct Pki {
 /// Makes all of a cluster's certificates in `folder`. `host` is this machine's own address, if it has one.
 pub(super) fn make(folder: &Path, service_ip: &str, host: Option<&str>) -> Result<Pki> {
     std::fs::create_dir_all(folder)?;
-    let (ca, front, etcd) = (
-        Authority::new("kubernetes")?,
-        Authority::new("front-proxy-ca")?,
-        Authority::new("etcd-ca")?,
-    );
-    let mut api_names = vec![
+    let ca = Authority::new("kubernetes")?;
+    let pki = Pki {
+        ca: ca.certificate(),
+        admin: client(&ca, "kubernetes-admin", Some("system:masters"))?,
+        controllers: server(&ca, "system:kube-controller-manager", HERE)?,
+        scheduler: server(&ca, "system:kube-scheduler", HERE)?,
+    };
+    let kubelet_client = client(
+        &ca,
+        "kube-apiserver-kubelet-client",
+        Some("kubeadm:cluster-admins"),
+    )?;
+    write(folder, "ca", &ca.pair())?;
+    write(
+        folder,
+        "apiserver",
+        &server(&ca, "kube-apiserver", &api_names(service_ip, host))?,
+    )?;
+    write(folder, "apiserver-kubelet-client", &kubelet_client)?;
+    write(folder, "admin", &pki.admin)?;
+    write(folder, "controllers", &pki.controllers)?;
+    write(folder, "scheduler", &pki.scheduler)?;
+
+    let front = Authority::new("front-proxy-ca")?;
+    write(folder, "front-proxy-ca", &front.pair())?;
+    write(
+        folder,
+        "front-proxy-client",
+        &client(&front, "front-proxy-client", None)?,
+    )?;
+
+    let etcd = Authority::new("etcd-ca")?;
+    write(folder, "etcd-ca", &etcd.pair())?;
+    write(folder, "etcd", &server(&etcd, "etcd", HERE)?)?;
+    write(
+        folder,
+        "etcd-client",
+        &client(&etcd, "kube-apiserver", None)?,
+    )?;
+
+    let accounts = KeyPair::generate()?; // signs ServiceAccount tokens
+    write_private(&folder.join("sa.key"), &accounts.serialize_pem())?;
+    write_private(&folder.join("sa.pub"), &accounts.public_key_pem())?;
+    Ok(pki)
+}
+
+const HERE: &[&str] = &["localhost", "127.0.0.1"];
+
+/// Every name the API server is called by.
+fn api_names<'a>(service_ip: &'a str, host: Option<&'a str>) -> Vec<&'a str> {
+    let services = [
         "kubernetes",
         "kubernetes.default",
         "kubernetes.default.svc",
         "kubernetes.default.svc.cluster.local",
     ];
-    api_names.extend(["localhost", "127.0.0.1", service_ip]);
-    api_names.extend(host);
-    let here: &[&str] = &["localhost", "127.0.0.1"];
-    let client = |common_name, organization| {
-        ca.sign(Subject {
-            common_name,
-            organization,
-            names: &[],
-        })
-    };
-    let served = |authority: &Authority, common_name, names| {
-        authority.sign(Subject {
-            common_name,
-            organization: None,
-            names,
-        })
-    };
+    services
+        .iter()
+        .chain(HERE)
+        .copied()
+        .chain([service_ip])
+        .chain(host)
+        .collect()
+}
 
-    let admin = client("kubernetes-admin", Some("system:masters"))?;
-    let controllers = served(&ca, "system:kube-controller-manager", here)?;
-    let scheduler = served(&ca, "system:kube-scheduler", here)?;
-    let files = [
-        ("ca", ca.pair()),
-        ("front-proxy-ca", front.pair()),
-        ("etcd-ca", etcd.pair()),
-        ("apiserver", served(&ca, "kube-apiserver", &api_names)?),
-        (
-            "apiserver-kubelet-client",
-            client(
-                "kube-apiserver-kubelet-client",
-                Some("kubeadm:cluster-admins"),
-            )?,
-        ),
-        (
-            "front-proxy-client",
-            front.sign(Subject {
-                common_name: "front-proxy-client",
-                ..Subject::default()
-            })?,
-        ),
-        ("etcd", served(&etcd, "etcd", here)?),
-        (
-            "etcd-client",
-            etcd.sign(Subject {
-                common_name: "kube-apiserver",
-                ..Subject::default()
-            })?,
-        ),
-        ("admin", admin.clone()),
-        ("controllers", controllers.clone()),
-        ("scheduler", scheduler.clone()),
-    ];
-    for (name, pair) in files {
-        write_private(&folder.join(format!("{name}.crt")), &pair.certificate)?;
-        write_private(&folder.join(format!("{name}.key")), &pair.key)?;
-    }
-    let accounts = KeyPair::generate()?; // signs ServiceAccount tokens
-    write_private(&folder.join("sa.key"), &accounts.serialize_pem())?;
-    write_private(&folder.join("sa.pub"), &accounts.public_key_pem())?;
-    Ok(Pki {
-        ca: ca.certificate(),
-        admin,
-        controllers,
-        scheduler,
+fn client(authority: &Authority, common_name: &str, organization: Option<&str>) -> Result<Pair> {
+    authority.sign(Subject {
+        common_name,
+        organization,
+        names: &[],
     })
+}
+
+fn server(authority: &Authority, common_name: &str, names: &[&str]) -> Result<Pair> {
+    authority.sign(Subject {
+        common_name,
+        organization: None,
+        names,
+    })
+}
+
+fn write(folder: &Path, name: &str, pair: &Pair) -> Result<()> {
+    write_private(&folder.join(format!("{name}.crt")), &pair.certificate)?;
+    write_private(&folder.join(format!("{name}.key")), &pair.key)
 }
 
 fn params(subject: Subject<'_>) -> Result<CertificateParams> {

@@ -104,8 +104,13 @@ fn control_plane(
             Ok(()) => return Ok(ports),
             Err(Down { part, error }) => {
                 let clash = part.is_some_and(|part| ports::clash(&files.last_lines(part, 200)));
-                if !clash || attempt == TRIES {
+                if !clash {
                     return Err(error);
+                }
+                if attempt == TRIES {
+                    return Err(
+                        error.context(format!("a port was busy in each of {TRIES} attempts"))
+                    );
                 }
                 clear(keeper, files)?;
                 phases.mark("a port was taken meanwhile: once more");

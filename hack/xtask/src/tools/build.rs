@@ -1,6 +1,7 @@
 //! How is one tool built, and what does a failed build say?
 
 use std::collections::VecDeque;
+use std::fmt::Write;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -85,7 +86,7 @@ fn link_flags(stamp: Stamp, lock: &str) -> String {
                 ("gitCommit", KUBERNETES_COMMIT),
                 ("buildDate", KUBERNETES_DATE),
             ] {
-                flags.push_str(&format!(" -X {package}.{name}={value}"));
+                let _ = write!(flags, " -X {package}.{name}={value}");
             }
         }
     }

@@ -3,6 +3,7 @@
 //! `<cache>/<tool>/<hash of lock and sources>`: filled by one process at a time (file lock), through a temporary folder
 //! and a rename, so an entry is whole or absent. An entry that lost a binary, or whose binary was cut short, is rebuilt.
 
+use std::fmt::Write;
 use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -70,7 +71,9 @@ pub(super) fn hash(files: &[(String, Vec<u8>)], packages: &[&str]) -> String {
         eat(name.as_bytes());
         eat(content);
     }
-    packages.iter().for_each(|package| eat(package.as_bytes()));
+    for package in packages {
+        eat(package.as_bytes());
+    }
     eat(std::env::consts::ARCH.as_bytes());
     format!("{state:032x}")
 }
@@ -112,7 +115,7 @@ pub(super) fn fill(
         let size = fs::metadata(scratch.join(name))
             .with_context(|| format!("the build made no {name}"))?
             .len();
-        contents.push_str(&format!("{name} {size}\n"));
+        let _ = writeln!(contents, "{name} {size}");
     }
     fs::write(scratch.join(CONTENTS), contents)?;
     remove(entry)?;
@@ -167,9 +170,12 @@ mod tests {
         }
     }
 
-    fn built(into: &Path, text: &str) {
-        fs::write(into.join("tool"), text).unwrap();
-        fs::set_permissions(into.join("tool"), fs::Permissions::from_mode(0o755)).unwrap();
+    fn built(into: &Path, text: &str) -> Result<()> {
+        fs::write(into.join("tool"), text)?;
+        Ok(fs::set_permissions(
+            into.join("tool"),
+            fs::Permissions::from_mode(0o755),
+        )?)
     }
 
     #[test]
@@ -224,11 +230,11 @@ mod tests {
     fn a_whole_entry_is_not_built_again_and_a_damaged_one_is() {
         let scratch = Scratch::new("damaged");
         let entry = scratch.0.join("hash");
-        fill(&entry, &["tool"], |into| Ok(built(into, "first"))).unwrap();
+        fill(&entry, &["tool"], |into| built(into, "first")).unwrap();
         fill(&entry, &["tool"], |_| panic!("built twice")).unwrap();
 
         fs::write(entry.join("tool"), "cut").unwrap();
-        fill(&entry, &["tool"], |into| Ok(built(into, "second"))).unwrap();
+        fill(&entry, &["tool"], |into| built(into, "second")).unwrap();
         assert_eq!(fs::read_to_string(entry.join("tool")).unwrap(), "second");
 
         fs::set_permissions(entry.join("tool"), fs::Permissions::from_mode(0o644)).unwrap();
@@ -243,7 +249,7 @@ mod tests {
         let scratch = Scratch::new("failed");
         let entry = scratch.0.join("hash");
         let error = fill(&entry, &["tool"], |into| {
-            built(into, "half");
+            built(into, "half")?;
             anyhow::bail!("compiler said no")
         });
         assert_eq!(error.unwrap_err().to_string(), "compiler said no");
@@ -267,8 +273,7 @@ mod tests {
                 fill(&first, &["tool"], |into| {
                     inside.send(()).unwrap();
                     told.recv().unwrap();
-                    built(into, "first");
-                    Ok(())
+                    built(into, "first")
                 })
                 .unwrap();
             });
