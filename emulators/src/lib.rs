@@ -7,3 +7,4 @@ pub mod fronts;
 pub mod journal;
 pub mod machine;
 pub mod openstack;
+pub mod serve;

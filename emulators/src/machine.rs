@@ -122,4 +122,5 @@ pub struct Size {
     pub cpus: u32,
     pub memory_mib: u64,
     pub disk_gib: u64,
+    pub gpus: u32,
 }

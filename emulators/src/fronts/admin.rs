@@ -25,22 +25,30 @@ pub fn answer<M: Machine>(engine: &Engine<M>, request: &Request<Bytes>) -> Optio
     let mut response = Response::new(Bytes::from(body.to_string()));
     *response.status_mut() = status;
     let json = http::HeaderValue::from_static("application/json");
-    response.headers_mut().insert(http::header::CONTENT_TYPE, json);
+    response
+        .headers_mut()
+        .insert(http::header::CONTENT_TYPE, json);
     Some(response)
 }
 
 type Refused = (StatusCode, String);
 
-fn route<M: Machine>(engine: &Engine<M>, request: &Request<Bytes>, parts: &[&str]) -> Result<Value, Refused> {
+fn route<M: Machine>(
+    engine: &Engine<M>,
+    request: &Request<Bytes>,
+    parts: &[&str],
+) -> Result<Value, Refused> {
     match (request.method().as_str(), parts) {
         ("GET", ["state"]) => Ok(engine.with(|machine| machine.state())),
-        ("GET", ["log"]) => {
-            Ok(engine.with(|machine| json!({"changes": machine.journal().changes().collect::<Vec<_>>()})))
-        }
+        ("GET", ["log"]) => Ok(engine
+            .with(|machine| json!({"changes": machine.journal().changes().collect::<Vec<_>>()}))),
         ("GET", ["calls"]) => {
-            Ok(engine.with(|machine| json!({"calls": machine.journal().calls().collect::<Vec<_>>()})))
+            Ok(engine
+                .with(|machine| json!({"calls": machine.journal().calls().collect::<Vec<_>>()})))
         }
-        ("GET", ["faults"]) => Ok(engine.with(|machine| json!({"faults": machine.script().faults()}))),
+        ("GET", ["faults"]) => {
+            Ok(engine.with(|machine| json!({"faults": machine.script().faults()})))
+        }
         ("PUT", ["faults"]) => write_script(engine, request, true),
         ("POST", ["faults"]) => write_script(engine, request, false),
         ("DELETE", ["faults"]) => {
@@ -73,19 +81,27 @@ fn route<M: Machine>(engine: &Engine<M>, request: &Request<Bytes>, parts: &[&str
 
 fn held<M: Machine>(engine: &Engine<M>) -> Value {
     let held = engine.with(|machine| machine.held());
-    let held: Vec<Value> =
-        held.iter().map(|(ticket, fault)| json!({"ticket": ticket, "fault": fault})).collect();
+    let held: Vec<Value> = held
+        .iter()
+        .map(|(ticket, fault)| json!({"ticket": ticket, "fault": fault}))
+        .collect();
     json!({"held": held})
 }
 
-fn write_script<M: Machine>(engine: &Engine<M>, request: &Request<Bytes>, replace: bool) -> Result<Value, Refused> {
+fn write_script<M: Machine>(
+    engine: &Engine<M>,
+    request: &Request<Bytes>,
+    replace: bool,
+) -> Result<Value, Refused> {
     let body = read(request)?;
     let list = match body {
         Value::Array(list) => list,
-        Value::Object(mut members) if members.contains_key("faults") => match members.remove("faults") {
-            Some(Value::Array(list)) => list,
-            _ => return Err(bad("`faults` is a list".to_owned())),
-        },
+        Value::Object(mut members) if members.contains_key("faults") => {
+            match members.remove("faults") {
+                Some(Value::Array(list)) => list,
+                _ => return Err(bad("`faults` is a list".to_owned())),
+            }
+        }
         one => vec![one],
     };
     let faults: Result<Vec<Fault>, _> = list.into_iter().map(serde_json::from_value).collect();
@@ -95,7 +111,10 @@ fn write_script<M: Machine>(engine: &Engine<M>, request: &Request<Bytes>, replac
         if let Act::Fate(name) = &fault.act
             && !known.contains(&name.as_str())
         {
-            return Err(bad(format!("no fate is called `{name}`; there are {}", known.join(", "))));
+            return Err(bad(format!(
+                "no fate is called `{name}`; there are {}",
+                known.join(", ")
+            )));
         }
     }
     let ids: Vec<String> = engine.with(|machine| {
@@ -109,7 +128,8 @@ fn write_script<M: Machine>(engine: &Engine<M>, request: &Request<Bytes>, replac
 }
 
 fn read(request: &Request<Bytes>) -> Result<Value, Refused> {
-    serde_json::from_slice(request.body()).map_err(|error| bad(format!("the body is not JSON: {error}")))
+    serde_json::from_slice(request.body())
+        .map_err(|error| bad(format!("the body is not JSON: {error}")))
 }
 
 fn bad(why: String) -> Refused {

@@ -51,13 +51,18 @@ impl Drop for Served {
 pub async fn serve<M: Machine>(addr: SocketAddr, engine: Arc<Engine<M>>) -> io::Result<Served> {
     let listener = TcpListener::bind(addr).await?;
     let addr = listener.local_addr()?;
-    let app = Router::new().fallback(entrance::<M>).with_state(Arc::clone(&engine));
+    let app = Router::new()
+        .fallback(entrance::<M>)
+        .with_state(Arc::clone(&engine));
     let app = app.into_make_service_with_connect_info::<Knife>();
     let server = tokio::spawn(async move {
         let _ = axum::serve(CutListener(listener), app).await;
     });
     let time = tokio::spawn(engine.keep_time());
-    Ok(Served { addr, tasks: vec![server, time] })
+    Ok(Served {
+        addr,
+        tasks: vec![server, time],
+    })
 }
 
 async fn entrance<M: Machine>(
@@ -67,7 +72,9 @@ async fn entrance<M: Machine>(
 ) -> Response {
     let (parts, body) = request.into_parts();
     // a body that breaks off is a call that never arrived
-    let Ok(body) = to_bytes(body, BODY_LIMIT).await else { return broken(&knife).await };
+    let Ok(body) = to_bytes(body, BODY_LIMIT).await else {
+        return broken(&knife).await;
+    };
     let request = http::Request::from_parts(parts, body);
     if let Some(answer) = admin::answer(&engine, &request) {
         return answer.map(Body::from);
@@ -87,7 +94,9 @@ async fn broken(knife: &Knife) -> Response {
 /// The head promises the whole body; the stream fails after a part of it.
 fn truncated(response: http::Response<Bytes>, keep: usize) -> Response {
     let (mut parts, body) = response.into_parts();
-    parts.headers.insert(http::header::CONTENT_LENGTH, body.len().into());
+    parts
+        .headers
+        .insert(http::header::CONTENT_LENGTH, body.len().into());
     let kept = body.slice(..keep.min(body.len().saturating_sub(1)));
     let pieces = futures::stream::unfold(0, move |at| {
         let kept = kept.clone();

@@ -57,7 +57,13 @@ impl Listener for CutListener {
     async fn accept(&mut self) -> (CutStream, SocketAddr) {
         let (stream, addr) = Listener::accept(&mut self.0).await;
         let _ = stream.set_nodelay(true);
-        (CutStream { stream, knife: Knife::default() }, addr)
+        (
+            CutStream {
+                stream,
+                knife: Knife::default(),
+            },
+            addr,
+        )
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -72,7 +78,11 @@ impl Connected<IncomingStream<'_, CutListener>> for Knife {
 }
 
 impl AsyncRead for CutStream {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         if let Err(error) = self.check(context) {
             return Poll::Ready(Err(error));
         }
@@ -81,7 +91,11 @@ impl AsyncRead for CutStream {
 }
 
 impl AsyncWrite for CutStream {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         if let Err(error) = self.check(context) {
             return Poll::Ready(Err(error));
         }

@@ -16,7 +16,10 @@ use crate::machine::{Effect, Machine, Released, Reply, Ticket};
 pub enum Clock {
     Wall,
     /// `start` plus tokio's elapsed time: obeys a paused runtime.
-    Tokio { start: Timestamp, zero: Instant },
+    Tokio {
+        start: Timestamp,
+        zero: Instant,
+    },
 }
 
 /// How a call ended for the caller.
@@ -25,7 +28,10 @@ pub enum Ending {
     Answer(Response<Bytes>),
     Refused,
     Reset,
-    Truncated { response: Response<Bytes>, keep: usize },
+    Truncated {
+        response: Response<Bytes>,
+        keep: usize,
+    },
 }
 
 /// Who boots and halts machines.
@@ -42,7 +48,10 @@ pub struct Engine<M> {
 impl Clock {
     /// A clock that starts at `start` now. Must be called inside a runtime.
     pub fn tokio(start: Timestamp) -> Self {
-        Self::Tokio { start, zero: Instant::now() }
+        Self::Tokio {
+            start,
+            zero: Instant::now(),
+        }
     }
 
     pub fn now(&self) -> Timestamp {
@@ -101,7 +110,11 @@ impl<M: Machine> Engine<M> {
                     pause(delay).await;
                     return Ending::Reset;
                 }
-                Reply::Truncate { response, keep, delay } => {
+                Reply::Truncate {
+                    response,
+                    keep,
+                    delay,
+                } => {
                     pause(delay).await;
                     return Ending::Truncated { response, keep };
                 }
@@ -144,7 +157,10 @@ impl<M: Machine> Engine<M> {
     }
 
     async fn wait_for(&self, ticket: Ticket) -> Reply {
-        let mut hold = Hold { engine: self, ticket: Some(ticket) };
+        let mut hold = Hold {
+            engine: self,
+            ticket: Some(ticket),
+        };
         loop {
             let mut released = std::pin::pin!(self.released.notified());
             // registered before the look, so that no release falls between

@@ -25,7 +25,9 @@ pub enum Broken {
 
 impl<M> Clone for InProcess<M> {
     fn clone(&self) -> Self {
-        Self { engine: Arc::clone(&self.engine) }
+        Self {
+            engine: Arc::clone(&self.engine),
+        }
     }
 }
 

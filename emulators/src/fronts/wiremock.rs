@@ -20,12 +20,20 @@ const SILENCE: Duration = Duration::from_secs(3600);
 
 /// Mounts the cloud behind every path of this server.
 pub async fn mount<M: Machine>(server: &MockServer, engine: Arc<Engine<M>>) {
-    let desk = Arc::new(Desk { engine, reply: Mutex::new(None) });
+    let desk = Arc::new(Desk {
+        engine,
+        reply: Mutex::new(None),
+    });
     let reset = Mock::given(Breaks(Arc::clone(&desk)))
-        .respond_with_err(|_: &wiremock::Request| std::io::Error::from(std::io::ErrorKind::ConnectionReset))
+        .respond_with_err(|_: &wiremock::Request| {
+            std::io::Error::from(std::io::ErrorKind::ConnectionReset)
+        })
         .with_priority(1);
     reset.mount(server).await;
-    Mock::given(any()).respond_with(Answers(desk)).mount(server).await;
+    Mock::given(any())
+        .respond_with(Answers(desk))
+        .mount(server)
+        .await;
 }
 
 /// Wiremock serves one request at a time, first the matcher, then the responder: the reply lies here in between.
@@ -45,7 +53,10 @@ impl<M: Machine> Match for Breaks<M> {
             Some(answer) => Reply::now(answer),
             None => self.0.engine.begin(&request),
         };
-        let breaks = matches!(reply, Reply::Refuse { .. } | Reply::Reset { .. } | Reply::Truncate { .. });
+        let breaks = matches!(
+            reply,
+            Reply::Refuse { .. } | Reply::Reset { .. } | Reply::Truncate { .. }
+        );
         *self.0.reply.lock().unwrap_or_else(PoisonError::into_inner) = Some(reply);
         breaks
     }
@@ -53,12 +64,20 @@ impl<M: Machine> Match for Breaks<M> {
 
 impl<M: Machine> Respond for Answers<M> {
     fn respond(&self, _: &wiremock::Request) -> ResponseTemplate {
-        let reply = self.0.reply.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let reply = self
+            .0
+            .reply
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         let Some(Reply::Answer { response, delay }) = reply else {
             return ResponseTemplate::new(504).set_delay(SILENCE);
         };
         let kind = response.headers().get(http::header::CONTENT_TYPE);
-        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default().to_owned();
+        let kind = kind
+            .and_then(|kind| kind.to_str().ok())
+            .unwrap_or_default()
+            .to_owned();
         let mut template = ResponseTemplate::new(response.status().as_u16());
         for (name, value) in response.headers() {
             template = template.append_header(name, value);
@@ -71,10 +90,16 @@ impl<M: Machine> Respond for Answers<M> {
 }
 
 fn translate(request: &wiremock::Request) -> http::Request<Bytes> {
-    let query = request.url.query().map(|query| format!("?{query}")).unwrap_or_default();
+    let query = request
+        .url
+        .query()
+        .map(|query| format!("?{query}"))
+        .unwrap_or_default();
     let mut built = http::Request::new(Bytes::from(request.body.clone()));
     *built.method_mut() = request.method.clone();
-    *built.uri_mut() = format!("{}{query}", request.url.path()).parse().unwrap_or_default();
+    *built.uri_mut() = format!("{}{query}", request.url.path())
+        .parse()
+        .unwrap_or_default();
     *built.headers_mut() = request.headers.clone();
     built
 }

@@ -67,7 +67,11 @@ pub fn unauthorized(base: &str) -> Box<Said> {
 pub fn unauthorized_glance(base: &str, accept: Option<&str>) -> Box<Said> {
     let text = "This server could not verify that you are authorized to access the document you requested. Either you supplied the wrong credentials (e.g., bad password), or your browser does not understand how to supply the credentials required.";
     let json = accept.is_some_and(|accept| accept.contains("json"));
-    let refused = if json { webob(401, text) } else { Box::new(Said::html(401, text)) };
+    let refused = if json {
+        webob(401, text)
+    } else {
+        Box::new(Said::html(401, text))
+    };
     Box::new(refused.with("www-authenticate", challenge(base)))
 }
 

@@ -14,9 +14,9 @@ impl OpenStack {
         let outcome = match rest {
             [] => self.list_flavors(call, false),
             ["detail"] => self.list_flavors(call, true),
-            [id] => self.flavor(id).map(|flavor| {
-                Said::json(200, json!({"flavor": self.show_flavor(call, flavor)}))
-            }),
+            [id] => self
+                .flavor(id)
+                .map(|flavor| Said::json(200, json!({"flavor": self.show_flavor(call, flavor)}))),
             [id, "os-extra_specs"] => self
                 .flavor(id)
                 .map(|flavor| Said::json(200, json!({"extra_specs": flavor.extra_specs}))),
@@ -31,15 +31,25 @@ impl OpenStack {
     }
 
     fn list_flavors(&self, call: &Call, detail: bool) -> Outcome {
-        call.refuse_unknown(&["limit", "marker", "is_public", "minRam", "minDisk", "sort_key", "sort_dir"])?;
+        call.refuse_unknown(&[
+            "limit",
+            "marker",
+            "is_public",
+            "minRam",
+            "minDisk",
+            "sort_key",
+            "sort_dir",
+        ])?;
         let least = |name: &str| -> Result<u64, Box<Said>> {
             let text = call.ask.param(name).unwrap_or("0");
-            text.parse().map_err(|_| errors::nova(400, format!("Invalid {name} filter [{text}]")))
+            text.parse()
+                .map_err(|_| errors::nova(400, format!("Invalid {name} filter [{text}]")))
         };
         let (ram, disk) = (least("minRam")?, least("minDisk")?);
         let flavors = self.world.flavors.iter();
-        let mut flavors: Vec<&Flavor> =
-            flavors.filter(|flavor| flavor.ram >= ram && flavor.disk >= disk).collect();
+        let mut flavors: Vec<&Flavor> = flavors
+            .filter(|flavor| flavor.ram >= ram && flavor.disk >= disk)
+            .collect();
         let key = call.ask.param("sort_key").unwrap_or("flavorid");
         let down = call.ask.param("sort_dir") == Some("desc");
         flavors.sort_by(|one, two| {

@@ -15,21 +15,27 @@ impl OpenStack {
             ["versions"] => return Ok(versions::glance_root(&ask.base, 200)),
             _ => {}
         }
-        let caller = self.caller(ask).map_err(|_| {
-            errors::unauthorized_glance(&ask.base, ask.header("accept"))
-        })?;
+        let caller = self
+            .caller(ask)
+            .map_err(|_| errors::unauthorized_glance(&ask.base, ask.header("accept")))?;
         let project = caller.project();
         match ask.parts().as_slice() {
             ["v2", "images"] if ask.method == Method::GET => self.list_images(ask, project),
             ["v2", "images", id] if ask.method == Method::GET => {
-                let mut images = self.world.images.iter().filter(|image| visible(image, project));
+                let mut images = self
+                    .world
+                    .images
+                    .iter()
+                    .filter(|image| visible(image, project));
                 let image = images.find(|image| str_of(image, "id") == *id);
-                let image = image.ok_or_else(|| errors::webob(404, &format!("No image found with ID {id}")))?;
+                let image = image
+                    .ok_or_else(|| errors::webob(404, &format!("No image found with ID {id}")))?;
                 Ok(Said::json(200, Value::Object(image.clone())))
             }
-            ["v2", "images", ..] if ask.method != Method::GET => {
-                Err(errors::webob(403, "You are not authorized to complete this action: the emulator's images are fixed."))
-            }
+            ["v2", "images", ..] if ask.method != Method::GET => Err(errors::webob(
+                403,
+                "You are not authorized to complete this action: the emulator's images are fixed.",
+            )),
             _ => Err(errors::webob(404, "The resource could not be found.")),
         }
     }
@@ -38,9 +44,11 @@ impl OpenStack {
         let limit = match ask.param("limit") {
             None => DEFAULT_PAGE,
             Some(text) => {
-                let limit: i64 =
-                    text.parse().map_err(|_| errors::webob(400, "limit param must be an integer"))?;
-                usize::try_from(limit).map_err(|_| errors::webob(400, "limit param must be positive"))?
+                let limit: i64 = text
+                    .parse()
+                    .map_err(|_| errors::webob(400, "limit param must be an integer"))?;
+                usize::try_from(limit)
+                    .map_err(|_| errors::webob(400, "limit param must be positive"))?
             }
         };
         let limit = limit.min(self.settings.page_limit);
@@ -54,8 +62,11 @@ impl OpenStack {
         let from = match ask.param("marker") {
             None => 0,
             Some(marker) => {
-                let at = images.iter().position(|image| str_of(image, "id") == marker);
-                at.ok_or_else(|| errors::webob(400, &format!("No image found with ID {marker}")))? + 1
+                let at = images
+                    .iter()
+                    .position(|image| str_of(image, "id") == marker);
+                at.ok_or_else(|| errors::webob(400, &format!("No image found with ID {marker}")))?
+                    + 1
             }
         };
         let page: Vec<&Object> = images.into_iter().skip(from).take(limit).collect();
@@ -69,11 +80,16 @@ impl OpenStack {
 }
 
 fn visible(image: &Object, project: &str) -> bool {
-    matches!(str_of(image, "visibility"), "public" | "community") || str_of(image, "owner") == project
+    matches!(str_of(image, "visibility"), "public" | "community")
+        || str_of(image, "owner") == project
 }
 
 fn address(query: &str) -> String {
-    if query.is_empty() { "/v2/images".to_owned() } else { format!("/v2/images?{query}") }
+    if query.is_empty() {
+        "/v2/images".to_owned()
+    } else {
+        format!("/v2/images?{query}")
+    }
 }
 
 /// The query of another page. Of several `tag=` only one survives, as in the real one.
@@ -84,13 +100,18 @@ fn query(ask: &Ask, marker: Option<&str>) -> String {
         parts.push((key, value));
     }
     parts.extend(marker.map(|marker| ("marker", marker)));
-    let parts: Vec<String> = parts.iter().map(|(key, value)| format!("{key}={}", encode(value))).collect();
+    let parts: Vec<String> = parts
+        .iter()
+        .map(|(key, value)| format!("{key}={}", encode(value)))
+        .collect();
     parts.join("&")
 }
 
 fn matches(image: &Object, ask: &Ask, project: &str) -> bool {
     let visibility = ask.param("visibility");
-    let hidden = ask.param("os_hidden").is_some_and(|text| text.eq_ignore_ascii_case("true"));
+    let hidden = ask
+        .param("os_hidden")
+        .is_some_and(|text| text.eq_ignore_ascii_case("true"));
     let shown = match visibility {
         Some("all") => true,
         Some(wanted) => str_of(image, "visibility") == wanted,
@@ -98,18 +119,26 @@ fn matches(image: &Object, ask: &Ask, project: &str) -> bool {
         None => str_of(image, "visibility") != "community" || str_of(image, "owner") == project,
     };
     let is_hidden = image.get("os_hidden") == Some(&Value::Bool(true));
-    shown && hidden == is_hidden && ask.query.iter().all(|(key, wanted)| member_matches(image, key, wanted))
+    shown
+        && hidden == is_hidden
+        && ask
+            .query
+            .iter()
+            .all(|(key, wanted)| member_matches(image, key, wanted))
 }
 
 fn member_matches(image: &Object, key: &str, wanted: &str) -> bool {
     let number = |name: &str| image.get(name).and_then(Value::as_u64).unwrap_or_default();
     match key {
-        "limit" | "marker" | "sort" | "sort_key" | "sort_dir" | "visibility" | "os_hidden" | "member_status" => true,
+        "limit" | "marker" | "sort" | "sort_key" | "sort_dir" | "visibility" | "os_hidden"
+        | "member_status" => true,
         "tag" => {
             let tags = image.get("tags").and_then(Value::as_array);
             tags.into_iter().flatten().any(|tag| tag == wanted)
         }
-        "size_min" => wanted.parse().is_ok_and(|least: u64| number("size") >= least),
+        "size_min" => wanted
+            .parse()
+            .is_ok_and(|least: u64| number("size") >= least),
         "size_max" => wanted.parse().is_ok_and(|most: u64| number("size") <= most),
         _ => {
             let value = match image.get(key) {
@@ -132,7 +161,12 @@ fn compared(value: &str, wanted: &str) -> bool {
         Some(("lte", bound)) => value <= bound,
         Some(("eq", bound)) => value == bound,
         Some(("neq", bound)) => value != bound,
-        _ => value.eq_ignore_ascii_case(wanted) && (value == wanted || wanted.eq_ignore_ascii_case("true") || wanted.eq_ignore_ascii_case("false")),
+        _ => {
+            value.eq_ignore_ascii_case(wanted)
+                && (value == wanted
+                    || wanted.eq_ignore_ascii_case("true")
+                    || wanted.eq_ignore_ascii_case("false"))
+        }
     }
 }
 
@@ -147,7 +181,12 @@ fn sort(images: &mut [&Object], ask: &Ask) {
     } else {
         let directions = ask.params("sort_dir");
         for (at, key) in ask.params("sort_key").into_iter().enumerate() {
-            keys.push((key.to_owned(), directions.get(at).is_none_or(|direction| *direction == "desc")));
+            keys.push((
+                key.to_owned(),
+                directions
+                    .get(at)
+                    .is_none_or(|direction| *direction == "desc"),
+            ));
         }
     }
     for (key, down) in keys.iter().rev() {

@@ -34,7 +34,9 @@ impl OpenStack {
             }
             ("GET", ["auth", "projects"]) => self.own_projects(ask, &token.user),
             ("POST", ["users", user, "application_credentials"]) if *user == token.user => {
-                let project = token.project.ok_or_else(|| forbidden("identity:create_application_credential"))?;
+                let project = token
+                    .project
+                    .ok_or_else(|| forbidden("identity:create_application_credential"))?;
                 if token.credential.is_some() {
                     return Err(forbidden("identity:create_application_credential"));
                 }
@@ -42,30 +44,44 @@ impl OpenStack {
             }
             ("DELETE", ["users", user, "application_credentials", id]) if *user == token.user => {
                 let before = self.world.credentials.len();
-                self.world.credentials.retain(|credential| credential.id != *id);
+                self.world
+                    .credentials
+                    .retain(|credential| credential.id != *id);
                 if self.world.credentials.len() == before {
-                    return Err(errors::keystone(404, &format!("Could not find Application Credential: {id}.")));
+                    return Err(errors::keystone(
+                        404,
+                        &format!("Could not find Application Credential: {id}."),
+                    ));
                 }
                 Ok(Said::empty(204))
             }
-            ("GET", ["users" | "projects" | "roles" | "services" | "endpoints" | "domains" | "regions"]) => {
-                Err(forbidden(&format!("identity:list_{}", rest.join("_"))))
-            }
+            (
+                "GET",
+                [
+                    "users" | "projects" | "roles" | "services" | "endpoints" | "domains"
+                    | "regions",
+                ],
+            ) => Err(forbidden(&format!("identity:list_{}", rest.join("_")))),
             _ => Err(not_found()),
         }
     }
 
     fn sign_in(&mut self, ask: &Ask) -> Outcome {
-        let body = ask.json().ok_or_else(|| errors::keystone_expected("valid JSON in request body"))?;
+        let body = ask
+            .json()
+            .ok_or_else(|| errors::keystone_expected("valid JSON in request body"))?;
         let auth = body.get("auth").and_then(Value::as_object);
         let auth = auth.ok_or_else(|| errors::keystone_expected("auth in request body"))?;
         let identity = auth.get("identity").and_then(Value::as_object);
         let identity = identity.ok_or_else(|| errors::keystone_expected("identity in auth"))?;
         let methods = identity.get("methods").and_then(Value::as_array);
-        let method = methods.and_then(|methods| methods.first()).and_then(Value::as_str);
+        let method = methods
+            .and_then(|methods| methods.first())
+            .and_then(Value::as_str);
         let method = method.ok_or_else(|| errors::keystone_expected("methods in identity"))?;
         let proof = identity.get(method).and_then(Value::as_object);
-        let proof = proof.ok_or_else(|| errors::keystone_expected(&format!("{method} in identity")))?;
+        let proof =
+            proof.ok_or_else(|| errors::keystone_expected(&format!("{method} in identity")))?;
         let scope = auth.get("scope");
         let grant = match method {
             "password" => self.by_password(proof, scope, ask)?,
@@ -75,35 +91,63 @@ impl OpenStack {
         };
         let text = self.grant(grant, ask.now);
         let catalog = ask.param("nocatalog").is_none();
-        let body = self.world.tokens.get(&text).map(|token| self.describe(token, &ask.base, catalog));
+        let body = self
+            .world
+            .tokens
+            .get(&text)
+            .map(|token| self.describe(token, &ask.base, catalog));
         Ok(Said::json(201, body.unwrap_or_default()).with("x-subject-token", text))
     }
 
-    fn by_password(&self, proof: &Object, scope: Option<&Value>, ask: &Ask) -> Result<Grant, Box<Said>> {
+    fn by_password(
+        &self,
+        proof: &Object,
+        scope: Option<&Value>,
+        ask: &Ask,
+    ) -> Result<Grant, Box<Said>> {
         let user = proof.get("user").and_then(Value::as_object);
         let user = user.ok_or_else(|| errors::keystone_expected("user in password"))?;
         let known = self.named_user(user, ask)?;
         let password = str_of(user, "password");
         let refused = || errors::unauthorized(&ask.base);
         let known = known.filter(|id| {
-            self.world.user(id).is_some_and(|user| user.password == password)
+            self.world
+                .user(id)
+                .is_some_and(|user| user.password == password)
         });
         let user = known.ok_or_else(refused)?;
         let project = self.scoped(&user, scope, ask)?;
-        Ok(Grant { user, project, methods: vec!["password".into()], credential: None, parent: None })
+        Ok(Grant {
+            user,
+            project,
+            methods: vec!["password".into()],
+            credential: None,
+            parent: None,
+        })
     }
 
-    fn by_credential(&self, proof: &Object, scope: Option<&Value>, ask: &Ask) -> Result<Grant, Box<Said>> {
+    fn by_credential(
+        &self,
+        proof: &Object,
+        scope: Option<&Value>,
+        ask: &Ask,
+    ) -> Result<Grant, Box<Said>> {
         let refused = || errors::unauthorized(&ask.base);
         let owner = match proof.get("user").and_then(Value::as_object) {
             Some(user) => Some(self.named_user(user, ask)?.ok_or_else(refused)?),
             None => None,
         };
         let (id, name) = (str_of(proof, "id"), str_of(proof, "name"));
-        let found = self.world.credentials.iter().find(|credential| match &owner {
-            Some(owner) if id.is_empty() => credential.user == *owner && credential.name == name,
-            _ => credential.id == id,
-        });
+        let found = self
+            .world
+            .credentials
+            .iter()
+            .find(|credential| match &owner {
+                Some(owner) if id.is_empty() => {
+                    credential.user == *owner && credential.name == name
+                }
+                _ => credential.id == id,
+            });
         let credential = found.filter(|credential| credential.secret == str_of(proof, "secret"));
         let credential = credential.ok_or_else(refused)?;
         if scope.is_some() {
@@ -123,7 +167,12 @@ impl OpenStack {
         })
     }
 
-    fn by_token(&self, proof: &Object, scope: Option<&Value>, ask: &Ask) -> Result<Grant, Box<Said>> {
+    fn by_token(
+        &self,
+        proof: &Object,
+        scope: Option<&Value>,
+        ask: &Ask,
+    ) -> Result<Grant, Box<Said>> {
         let old = self.token(Some(str_of(proof, "id")), ask.now);
         let old = old.ok_or_else(|| errors::unauthorized(&ask.base))?;
         let mut methods = old.methods.clone();
@@ -154,10 +203,17 @@ impl OpenStack {
         let domain = user.get("domain").and_then(Value::as_object);
         let domain = domain.ok_or_else(|| errors::keystone_expected("domain in user"))?;
         let found = self.world.users.iter().find(|user| user.name == name);
-        Ok(found.filter(|_| is_default(domain)).map(|user| user.id.clone()))
+        Ok(found
+            .filter(|_| is_default(domain))
+            .map(|user| user.id.clone()))
     }
 
-    fn scoped(&self, user: &str, scope: Option<&Value>, ask: &Ask) -> Result<Option<String>, Box<Said>> {
+    fn scoped(
+        &self,
+        user: &str,
+        scope: Option<&Value>,
+        ask: &Ask,
+    ) -> Result<Option<String>, Box<Said>> {
         let refused = || errors::unauthorized(&ask.base);
         let project = match scope {
             None => return Ok(None),
@@ -172,18 +228,29 @@ impl OpenStack {
             let name = str_of(project, "name");
             let domain = project.get("domain").and_then(Value::as_object);
             let domain = domain.ok_or_else(|| errors::keystone_expected("domain in project"))?;
-            let mut named = self.world.projects.iter().filter(|project| project.name == name);
+            let mut named = self
+                .world
+                .projects
+                .iter()
+                .filter(|project| project.name == name);
             named.next().filter(|_| is_default(domain))
         };
-        let member = self.world.user(user).map(|user| user.projects.as_slice()).unwrap_or_default();
+        let member = self
+            .world
+            .user(user)
+            .map(|user| user.projects.as_slice())
+            .unwrap_or_default();
         let found = found.filter(|project| member.contains(&project.id));
-        found.map(|project| Some(project.id.clone())).ok_or_else(refused)
+        found
+            .map(|project| Some(project.id.clone()))
+            .ok_or_else(refused)
     }
 
     fn look_at_token(&self, ask: &Ask) -> Outcome {
         let subject = ask.header("x-subject-token");
         let token = self.token(subject, ask.now);
-        let token = token.ok_or_else(|| errors::keystone(404, "Could not recognize Fernet token"))?;
+        let token =
+            token.ok_or_else(|| errors::keystone(404, "Could not recognize Fernet token"))?;
         let body = self.describe(token, &ask.base, ask.param("nocatalog").is_none());
         Ok(Said::json(200, body).with("x-subject-token", subject.unwrap_or_default()))
     }
@@ -195,8 +262,16 @@ impl OpenStack {
     }
 
     fn own_projects(&self, ask: &Ask, user: &str) -> Outcome {
-        let member = self.world.user(user).map(|user| user.projects.as_slice()).unwrap_or_default();
-        let projects = self.world.projects.iter().filter(|project| member.contains(&project.id));
+        let member = self
+            .world
+            .user(user)
+            .map(|user| user.projects.as_slice())
+            .unwrap_or_default();
+        let projects = self
+            .world
+            .projects
+            .iter()
+            .filter(|project| member.contains(&project.id));
         let projects: Vec<Value> = projects
             .map(|project| {
                 json!({
@@ -207,15 +282,24 @@ impl OpenStack {
             })
             .collect();
         let links = json!({"next": null, "self": format!("{}/identity/v3/auth/projects", ask.base), "previous": null});
-        Ok(Said::json(200, json!({"projects": projects, "links": links})))
+        Ok(Said::json(
+            200,
+            json!({"projects": projects, "links": links}),
+        ))
     }
 
     fn make_credential(&mut self, ask: &Ask, user: &str, project: &str) -> Outcome {
-        let body = ask.json().ok_or_else(|| errors::keystone_expected("valid JSON in request body"))?;
-        let wanted = body.get("application_credential").and_then(Value::as_object);
-        let wanted = wanted.ok_or_else(|| errors::keystone_expected("application_credential in request body"))?;
+        let body = ask
+            .json()
+            .ok_or_else(|| errors::keystone_expected("valid JSON in request body"))?;
+        let wanted = body
+            .get("application_credential")
+            .and_then(Value::as_object);
+        let wanted = wanted
+            .ok_or_else(|| errors::keystone_expected("application_credential in request body"))?;
         let name = wanted.get("name").and_then(Value::as_str);
-        let name = name.ok_or_else(|| errors::keystone_expected("name in application_credential"))?;
+        let name =
+            name.ok_or_else(|| errors::keystone_expected("name in application_credential"))?;
         let secret = match str_of(wanted, "secret") {
             "" => self.dice.word(86),
             secret => secret.to_owned(),

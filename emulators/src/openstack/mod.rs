@@ -6,6 +6,7 @@ mod glance;
 mod keystone;
 mod neutron;
 mod nova;
+mod plugs;
 mod ports;
 mod quota;
 mod seed;
@@ -77,7 +78,12 @@ impl OpenStack {
     }
 
     /// The answer without any fault.
-    fn answer(&mut self, request: &Request<Bytes>, now: Timestamp, fates: Vec<String>) -> Response<Bytes> {
+    fn answer(
+        &mut self,
+        request: &Request<Bytes>,
+        now: Timestamp,
+        fates: Vec<String>,
+    ) -> Response<Bytes> {
         let mut ask = Ask::read(request, now, format!("req-{}", self.dice.uuid()));
         ask.fates = fates;
         if ask.path.is_empty() {
@@ -89,7 +95,10 @@ impl OpenStack {
             "compute" => self.nova(&ask),
             "networking" => self.neutron(&ask),
             "image" => self.glance(&ask),
-            _ => Err(Box::new(Said::html(404, "The resource could not be found."))),
+            _ => Err(Box::new(Said::html(
+                404,
+                "The resource could not be found.",
+            ))),
         };
         let said = outcome.unwrap_or_else(|refusal| *refusal);
         let said = match service.as_str() {
@@ -97,10 +106,17 @@ impl OpenStack {
             "compute" => said.with("x-compute-request-id", &ask.request_id),
             _ => said,
         };
-        said.with("x-openstack-request-id", &ask.request_id).into_response()
+        said.with("x-openstack-request-id", &ask.request_id)
+            .into_response()
     }
 
-    fn struck(&mut self, fault: &Fault, request: &Request<Bytes>, answer: Option<Response<Bytes>>, delay: Duration) -> Reply {
+    fn struck(
+        &mut self,
+        fault: &Fault,
+        request: &Request<Bytes>,
+        answer: Option<Response<Bytes>>,
+        delay: Duration,
+    ) -> Reply {
         let ok = || Response::new(Bytes::from_static(b"{\"truncated\": true}"));
         match &fault.act {
             Act::Refuse => Reply::Refuse { delay },
@@ -111,7 +127,11 @@ impl OpenStack {
                 keep: *keep,
                 delay,
             },
-            Act::Status { code, retry_after, body } => {
+            Act::Status {
+                code,
+                retry_after,
+                body,
+            } => {
                 let service = request.uri().path().split('/').nth(1);
                 let base = Ask::read(request, Timestamp::UNIX_EPOCH, String::new()).base;
                 let mut said = errors::scripted(service, *code, &base);
@@ -130,7 +150,13 @@ impl OpenStack {
         }
     }
 
-    fn hold(&mut self, fault: &Fault, request: &Request<Bytes>, answer: Option<Response<Bytes>>, late: bool) -> Reply {
+    fn hold(
+        &mut self,
+        fault: &Fault,
+        request: &Request<Bytes>,
+        answer: Option<Response<Bytes>>,
+        late: bool,
+    ) -> Reply {
         self.tickets += 1;
         let held = Held {
             fault: fault.id.clone(),
@@ -143,7 +169,9 @@ impl OpenStack {
             orphan: false,
         };
         self.held.insert(self.tickets, held);
-        Reply::Held { ticket: self.tickets }
+        Reply::Held {
+            ticket: self.tickets,
+        }
     }
 
     fn take_effects(&mut self) -> Vec<Effect> {
@@ -159,8 +187,12 @@ impl OpenStack {
             Reply::Silence => "silence".to_owned(),
             Reply::Held { ticket } => format!("held {ticket}"),
         };
-        let path = request.uri().path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-        self.journal.call(now, request.method().as_str(), path, outcome);
+        let path = request
+            .uri()
+            .path_and_query()
+            .map_or("/", http::uri::PathAndQuery::as_str);
+        self.journal
+            .call(now, request.method().as_str(), path, outcome);
     }
 }
 
@@ -170,7 +202,10 @@ impl Machine for OpenStack {
         let verdict = self.script.judge(request);
         let delay = verdict.delay;
         let reply = match verdict.strike {
-            None => Reply::Answer { response: self.answer(request, now, verdict.fates), delay },
+            None => Reply::Answer {
+                response: self.answer(request, now, verdict.fates),
+                delay,
+            },
             Some(fault) if fault.when == When::Before => {
                 let reply = self.struck(&fault, request, None, delay);
                 if let Reply::Held { ticket } = reply
@@ -204,14 +239,22 @@ impl Machine for OpenStack {
             return None;
         }
         let Some(held) = self.held.remove(&ticket) else {
-            return Some((Reply::Reset { delay: Duration::ZERO }, Vec::new()));
+            return Some((
+                Reply::Reset {
+                    delay: Duration::ZERO,
+                },
+                Vec::new(),
+            ));
         };
         self.elapse(now);
         let response = match held.answer {
             Some(answer) => answer,
             None => self.answer(&held.request, now, held.fates),
         };
-        let reply = Reply::Answer { response, delay: held.delay };
+        let reply = Reply::Answer {
+            response,
+            delay: held.delay,
+        };
         self.note_call(&held.request, now, &reply);
         Some((reply, self.take_effects()))
     }
@@ -227,13 +270,15 @@ impl Machine for OpenStack {
 
     fn held(&self) -> Vec<(Ticket, String)> {
         let held = self.held.iter();
-        held.map(|(ticket, held)| (*ticket, held.fault.clone())).collect()
+        held.map(|(ticket, held)| (*ticket, held.fault.clone()))
+            .collect()
     }
 
     fn release(&mut self, fault: Option<&str>) -> Released {
         let mut released = Released::default();
         let held = self.held.iter_mut();
-        for (ticket, held) in held.filter(|(_, held)| fault.is_none_or(|fault| fault == held.fault)) {
+        for (ticket, held) in held.filter(|(_, held)| fault.is_none_or(|fault| fault == held.fault))
+        {
             held.released = true;
             released.count += 1;
             if held.orphan {
@@ -263,7 +308,8 @@ impl Machine for OpenStack {
             return Err("settings are a JSON object".to_owned());
         };
         all.extend(change);
-        self.settings = serde_json::from_value(Value::Object(all)).map_err(|error| error.to_string())?;
+        self.settings =
+            serde_json::from_value(Value::Object(all)).map_err(|error| error.to_string())?;
         Ok(())
     }
 

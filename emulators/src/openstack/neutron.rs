@@ -27,12 +27,20 @@ impl OpenStack {
             ("GET", []) => Ok(resources(&ask.base)),
             ("GET", ["extensions"]) => Ok(self.network_extensions()),
             ("GET", ["extensions", alias]) => {
-                let known = self.network_aliases().into_iter().find(|(known, _)| known == alias);
+                let known = self
+                    .network_aliases()
+                    .into_iter()
+                    .find(|(known, _)| known == alias);
                 let (alias, name) = known.ok_or_else(missing)?;
-                Ok(Said::json(200, json!({"extension": extension(alias, name)})))
+                Ok(Said::json(
+                    200,
+                    json!({"extension": extension(alias, name)}),
+                ))
             }
             ("GET", ["floatingips"]) => Ok(Said::json(200, json!({"floatingips": []}))),
-            ("GET", ["quotas", id]) if *id == project => Ok(Said::json(200, self.network_quota(project, false))),
+            ("GET", ["quotas", id]) if *id == project => {
+                Ok(Said::json(200, self.network_quota(project, false)))
+            }
             ("GET", ["quotas", id, "details" | "details.json"]) if *id == project => {
                 Ok(Said::json(200, self.network_quota(project, true)))
             }
@@ -40,14 +48,24 @@ impl OpenStack {
                 let collection = collection.strip_suffix(".json").unwrap_or(collection);
                 let kind = Kind::of_path(collection).ok_or_else(missing)?;
                 match (method, rest) {
-                    ("GET", []) => Ok(Said::json(200, shelves::list(kind, self.shelf(kind), ask, project)?)),
+                    ("GET", []) => Ok(Said::json(
+                        200,
+                        shelves::list(kind, self.shelf(kind), ask, project)?,
+                    )),
                     ("GET", [id]) => {
                         let object = self.seen(kind, id, project)?;
                         let (singular, ..) = kind.words();
-                        Ok(Said::json(200, json!({singular: shelves::pick(object, &ask.params("fields"))})))
+                        Ok(Said::json(
+                            200,
+                            json!({singular: shelves::pick(object, &ask.params("fields"))}),
+                        ))
                     }
-                    (_, [id, "tags", rest @ ..]) => self.network_tags(ask, (kind, id), project, rest),
-                    (method, rest) if kind == Kind::Port => self.port_call(ask, caller, method, rest),
+                    (_, [id, "tags", rest @ ..]) => {
+                        self.network_tags(ask, (kind, id), project, rest)
+                    }
+                    (method, rest) if kind == Kind::Port => {
+                        self.port_call(ask, caller, method, rest)
+                    }
                     ("POST" | "PUT" | "DELETE", _) => {
                         let message = "rule:admin_only is disallowed by policy: the emulator's networks are fixed";
                         Err(errors::neutron(403, "PolicyNotAuthorized", message))
@@ -82,27 +100,52 @@ impl OpenStack {
     /// An object the caller may see; another project's is not there.
     pub(super) fn seen(&self, kind: Kind, id: &str, project: &str) -> Result<&Object, Box<Said>> {
         let object = self.shelf(kind).get(id);
-        object.filter(|object| shelves::visible(object, project)).ok_or_else(|| kind.not_found(id))
+        object
+            .filter(|object| shelves::visible(object, project))
+            .ok_or_else(|| kind.not_found(id))
     }
 
-    fn network_tags(&mut self, ask: &Ask, what: (Kind, &str), project: &str, rest: &[&str]) -> Outcome {
+    fn network_tags(
+        &mut self,
+        ask: &Ask,
+        what: (Kind, &str),
+        project: &str,
+        rest: &[&str],
+    ) -> Outcome {
         let (kind, id) = what;
         let object = self.seen(kind, id, project)?;
-        let mut tags: Vec<String> = shelves::tags_of(object).into_iter().map(str::to_owned).collect();
-        let no_tag = |tag: &str| errors::neutron(404, "TagNotFound", format!("Tag {tag} could not be found."));
+        let mut tags: Vec<String> = shelves::tags_of(object)
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        let no_tag = |tag: &str| {
+            errors::neutron(404, "TagNotFound", format!("Tag {tag} could not be found."))
+        };
         let said = match (ask.method.as_str(), rest) {
             ("GET", []) => return Ok(Said::json(200, json!({"tags": tags}))),
             ("GET", [tag]) => {
                 let known = tags.iter().any(|known| known == tag);
-                return if known { Ok(Said::empty(204)) } else { Err(no_tag(tag)) };
+                return if known {
+                    Ok(Said::empty(204))
+                } else {
+                    Err(no_tag(tag))
+                };
             }
             ("PUT", []) => {
                 let body = ask.json().unwrap_or_default();
                 let wanted = body.get("tags").and_then(Value::as_array);
                 let wanted = wanted.ok_or_else(|| {
-                    errors::neutron(400, "HTTPBadRequest", "Invalid tags body. Expected {\"tags\": [\"tag1\", …]}")
+                    errors::neutron(
+                        400,
+                        "HTTPBadRequest",
+                        "Invalid tags body. Expected {\"tags\": [\"tag1\", …]}",
+                    )
                 })?;
-                tags = wanted.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+                tags = wanted
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .map(str::to_owned)
+                    .collect();
                 Said::json(200, json!({"tags": tags}))
             }
             ("PUT", [tag]) => {
@@ -134,10 +177,16 @@ impl OpenStack {
     fn network_aliases(&self) -> Vec<(&'static str, &'static str)> {
         let mut known = vec![
             ("security-group", "security-group"),
-            ("standard-attr-tag", "Tag support for resources with standard attribute"),
+            (
+                "standard-attr-tag",
+                "Tag support for resources with standard attribute",
+            ),
             ("port-security", "Port Security"),
             ("filter-validation", "Filter parameters validation"),
-            ("revision-if-match", "If-Match constraints based on revision_number"),
+            (
+                "revision-if-match",
+                "If-Match constraints based on revision_number",
+            ),
             ("quota_details", "Quota details management support"),
             ("pagination", "Pagination support"),
             ("sorting", "Sorting support"),
@@ -157,7 +206,10 @@ impl OpenStack {
 
 /// Every write counts.
 pub fn revise(object: &mut Object, now: jiff::Timestamp) {
-    let revision = object.get("revision_number").and_then(Value::as_u64).unwrap_or_default();
+    let revision = object
+        .get("revision_number")
+        .and_then(Value::as_u64)
+        .unwrap_or_default();
     object.insert("revision_number".to_owned(), json!(revision + 1));
     object.insert("updated_at".to_owned(), json!(seconds(now)));
 }
@@ -176,7 +228,8 @@ fn resources(base: &str) -> Said {
     let shown: Vec<Value> = kinds
         .iter()
         .map(|(name, collection)| {
-            let links = json!([{"rel": "self", "href": format!("{base}/networking/v2.0/{collection}")}]);
+            let links =
+                json!([{"rel": "self", "href": format!("{base}/networking/v2.0/{collection}")}]);
             json!({"name": name, "collection": collection, "links": links})
         })
         .collect();

@@ -21,7 +21,10 @@ impl Call<'_> {
     pub fn body(&self) -> Result<Object, Box<Said>> {
         let kind = self.ask.header("content-type").unwrap_or_default();
         if !kind.contains("json") {
-            return Err(errors::nova(415, format!("Unsupported Content-Type: {kind}")));
+            return Err(errors::nova(
+                415,
+                format!("Unsupported Content-Type: {kind}"),
+            ));
         }
         match self.ask.json() {
             Some(Value::Object(body)) => Ok(body),
@@ -34,7 +37,11 @@ impl Call<'_> {
         if self.version < 75 {
             return Ok(());
         }
-        let mut unknown = self.ask.query.iter().filter(|(key, _)| !known.contains(&key.as_str()));
+        let mut unknown = self
+            .ask
+            .query
+            .iter()
+            .filter(|(key, _)| !known.contains(&key.as_str()));
         match unknown.next() {
             None => Ok(()),
             Some((key, _)) => Err(errors::nova(
@@ -52,7 +59,12 @@ impl Call<'_> {
     }
 
     /// One page of a sorted list, and the link to the next if this one is full.
-    pub fn page<T>(&self, items: Vec<T>, id: impl Fn(&T) -> &str, most: usize) -> Result<(Vec<T>, Option<Value>), Box<Said>> {
+    pub fn page<T>(
+        &self,
+        items: Vec<T>,
+        id: impl Fn(&T) -> &str,
+        most: usize,
+    ) -> Result<(Vec<T>, Option<Value>), Box<Said>> {
         let limit = match self.ask.param("limit") {
             None | Some("") => most,
             Some(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -101,7 +113,11 @@ impl OpenStack {
                     rest => rest,
                 };
                 let version = microversion(ask, newest)?;
-                let call = Call { ask, version, caller };
+                let call = Call {
+                    ask,
+                    version,
+                    caller,
+                };
                 let text = format!("2.{version}");
                 match self.nova_call(&call, rest) {
                     None => Err(errors::webob(404, "The resource could not be found.")),
@@ -109,7 +125,10 @@ impl OpenStack {
                     Some(Err(said)) => Err(Box::new(tagged(*said, &text))),
                 }
             }
-            _ => Err(Box::new(Said::html(404, "The resource could not be found."))),
+            _ => Err(Box::new(Said::html(
+                404,
+                "The resource could not be found.",
+            ))),
         }
     }
 
@@ -120,7 +139,9 @@ impl OpenStack {
             (_, ["servers", rest @ ..]) => return self.servers(call, rest),
             (_, ["os-server-groups", rest @ ..]) => return self.server_groups(call, rest),
             ("GET", ["os-availability-zone"]) => Ok(self.zones()),
-            ("GET", ["os-availability-zone", "detail"]) => Err(denied("os-availability-zone:detail")),
+            ("GET", ["os-availability-zone", "detail"]) => {
+                Err(denied("os-availability-zone:detail"))
+            }
             ("GET", ["os-hypervisors", ..]) => Err(denied("os-hypervisors:list")),
             ("GET", ["limits"]) => self.limits(call),
             ("GET", ["os-quota-sets", project]) => self.quota_set(call, project, false),
@@ -143,7 +164,11 @@ impl OpenStack {
     }
 
     fn keypairs(&self, call: &Call) -> Said {
-        let mine = self.world.keypairs.iter().filter(|key| key.user == call.caller.user);
+        let mine = self
+            .world
+            .keypairs
+            .iter()
+            .filter(|key| key.user == call.caller.user);
         let keys: Vec<Value> = mine
             .map(|key| {
                 let mut shown = json!({"name": key.name, "public_key": key.public_key, "fingerprint": key.fingerprint});
@@ -158,37 +183,51 @@ impl OpenStack {
 }
 
 pub fn denied(action: &str) -> Box<Said> {
-    errors::nova(403, format!("Policy doesn't allow os_compute_api:{action} to be performed."))
+    errors::nova(
+        403,
+        format!("Policy doesn't allow os_compute_api:{action} to be performed."),
+    )
 }
 
 fn tagged(said: Said, version: &str) -> Said {
     said.with("openstack-api-version", format!("compute {version}"))
         .with("x-openstack-nova-api-version", version)
-        .with("vary", "OpenStack-API-Version, X-OpenStack-Nova-API-Version")
+        .with(
+            "vary",
+            "OpenStack-API-Version, X-OpenStack-Nova-API-Version",
+        )
 }
 
 /// Either header; none is 2.1.
 fn microversion(ask: &Ask, newest: u32) -> Result<u32, Box<Said>> {
     let modern = ask.header("openstack-api-version");
-    let modern = modern.and_then(|text| text.strip_prefix("compute ")).map(str::trim);
-    let text = modern.or_else(|| ask.header("x-openstack-nova-api-version")).unwrap_or("2.1");
+    let modern = modern
+        .and_then(|text| text.strip_prefix("compute "))
+        .map(str::trim);
+    let text = modern
+        .or_else(|| ask.header("x-openstack-nova-api-version"))
+        .unwrap_or("2.1");
     if text == "latest" {
         return Ok(newest);
     }
     let minor = text.split_once('.').and_then(|(major, minor)| {
-        let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        (digits(major) && digits(minor)).then(|| (major == "2").then(|| minor.parse::<u32>().ok()).flatten())
+        let digits =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        (digits(major) && digits(minor))
+            .then(|| (major == "2").then(|| minor.parse::<u32>().ok()).flatten())
     });
     match minor {
         None => {
-            let message =
-                format!("API Version String {text} is of invalid format. Must be of format MajorNum.MinorNum.");
+            let message = format!(
+                "API Version String {text} is of invalid format. Must be of format MajorNum.MinorNum."
+            );
             Err(errors::nova(400, message))
         }
         Some(Some(minor)) if (1..=newest).contains(&minor) => Ok(minor),
         Some(_) => {
-            let message =
-                format!("Version {text} is not supported by the API. Minimum is 2.1 and maximum is 2.{newest}.");
+            let message = format!(
+                "Version {text} is not supported by the API. Minimum is 2.1 and maximum is 2.{newest}."
+            );
             Err(Box::new(tagged(*errors::nova(406, message), text)))
         }
     }

@@ -26,7 +26,9 @@ const UNLIMITED: Quota = Quota {
 
 impl OpenStack {
     pub(super) fn quota(&self, project: &str) -> Quota {
-        self.world.project(project).map_or(UNLIMITED, |project| project.quota)
+        self.world
+            .project(project)
+            .map_or(UNLIMITED, |project| project.quota)
     }
 
     /// A server that has not reached a cell yet is not counted: that is how a burst gets past the quota.
@@ -34,7 +36,9 @@ impl OpenStack {
         let mut usage = Usage::default();
         let servers = self.world.servers.values();
         let counted = servers.filter(|server| {
-            server.project == project && server.phase.is_alive() && server.phase != Phase::Scheduling
+            server.project == project
+                && server.phase.is_alive()
+                && server.phase != Phase::Scheduling
         });
         for server in counted {
             usage.instances += 1;
@@ -49,7 +53,9 @@ impl OpenStack {
         let quota = self.quota(call.caller.project());
         let used = self.usage(call.caller.project());
         let groups = self.world.groups.iter();
-        let groups = groups.filter(|group| group.project == call.caller.project()).count();
+        let groups = groups
+            .filter(|group| group.project == call.caller.project())
+            .count();
         let mut absolute = json!({
             "maxTotalInstances": quota.instances, "maxTotalCores": quota.cores, "maxTotalRAMSize": quota.ram,
             "maxServerMeta": 128, "maxTotalKeypairs": 100, "maxServerGroups": quota.server_groups,
@@ -74,7 +80,10 @@ impl OpenStack {
             absolute["maxPersonality"] = json!(5);
             absolute["maxPersonalitySize"] = json!(10240);
         }
-        Ok(Said::json(200, json!({"limits": {"rate": [], "absolute": absolute}})))
+        Ok(Said::json(
+            200,
+            json!({"limits": {"rate": [], "absolute": absolute}}),
+        ))
     }
 
     pub(super) fn quota_set(&self, call: &Call, project: &str, detail: bool) -> Outcome {
@@ -82,7 +91,12 @@ impl OpenStack {
             return Err(denied("os-quota-sets:show"));
         }
         let (quota, used) = (self.quota(project), self.usage(project));
-        let groups = self.world.groups.iter().filter(|group| group.project == project).count();
+        let groups = self
+            .world
+            .groups
+            .iter()
+            .filter(|group| group.project == project)
+            .count();
         let mut rows = vec![
             ("cores", quota.cores, used.cores),
             ("instances", quota.instances, used.instances),
@@ -90,10 +104,19 @@ impl OpenStack {
             ("metadata_items", 128, 0),
             ("ram", quota.ram, used.ram),
             ("server_group_members", quota.server_group_members, 0),
-            ("server_groups", quota.server_groups, i64::try_from(groups).unwrap_or_default()),
+            (
+                "server_groups",
+                quota.server_groups,
+                i64::try_from(groups).unwrap_or_default(),
+            ),
         ];
         if call.version < 36 {
-            let proxied = ["fixed_ips", "floating_ips", "security_group_rules", "security_groups"];
+            let proxied = [
+                "fixed_ips",
+                "floating_ips",
+                "security_group_rules",
+                "security_groups",
+            ];
             rows.extend(proxied.map(|name| (name, -1, 0)));
         }
         if call.version < 57 {
@@ -119,7 +142,12 @@ impl OpenStack {
         let (quota, used) = (self.quota(project), self.usage(project));
         let rows = [
             ("cores", asked.cores, used.cores, quota.cores),
-            ("instances", asked.instances, used.instances, quota.instances),
+            (
+                "instances",
+                asked.instances,
+                used.instances,
+                quota.instances,
+            ),
             ("ram", asked.ram, used.ram, quota.ram),
         ];
         let over: Vec<_> = rows
@@ -150,7 +178,10 @@ impl OpenStack {
 
     pub(super) fn network_quota(&self, project: &str, detail: bool) -> Value {
         let count = |shelf: &super::world::Shelf| {
-            shelf.values().filter(|object| super::wire::str_of(object, "project_id") == project).count()
+            shelf
+                .values()
+                .filter(|object| super::wire::str_of(object, "project_id") == project)
+                .count()
         };
         let rows = [
             ("network", 100, count(&self.world.networks)),
@@ -165,8 +196,11 @@ impl OpenStack {
         ];
         let mut quota = json!({});
         for (name, limit, used) in rows {
-            quota[name] =
-                if detail { json!({"limit": limit, "used": used, "reserved": 0}) } else { json!(limit) };
+            quota[name] = if detail {
+                json!({"limit": limit, "used": used, "reserved": 0})
+            } else {
+                json!(limit)
+            };
         }
         json!({"quota": quota})
     }

@@ -23,7 +23,13 @@ pub struct Access {
 }
 
 /// Name, vCPUs, MiB, GiB, extra specs.
-type Size = (&'static str, u32, u64, u64, &'static [(&'static str, &'static str)]);
+type Size = (
+    &'static str,
+    u32,
+    u64,
+    u64,
+    &'static [(&'static str, &'static str)],
+);
 
 const SIZES: &[Size] = &[
     ("m1.small", 1, 2048, 20, &[("price:hourly", "0.012")]),
@@ -31,13 +37,40 @@ const SIZES: &[Size] = &[
     ("m1.large", 4, 8192, 80, &[("price:hourly", "0.048")]),
     ("m1.xlarge", 8, 16384, 160, &[("price:hourly", "0.096")]),
     ("m1.2xlarge", 16, 32768, 320, &[("price:hourly", "0.192")]),
-    ("c1.medium", 4, 4096, 40, &[("hw:cpu_policy", "dedicated"), ("price:hourly", "0.040")]),
-    ("c1.large", 8, 8192, 80, &[("hw:cpu_policy", "dedicated"), ("price:hourly", "0.080")]),
-    ("c1.xlarge", 16, 16384, 160, &[("hw:cpu_policy", "dedicated"), ("price:hourly", "0.160")]),
+    (
+        "c1.medium",
+        4,
+        4096,
+        40,
+        &[("hw:cpu_policy", "dedicated"), ("price:hourly", "0.040")],
+    ),
+    (
+        "c1.large",
+        8,
+        8192,
+        80,
+        &[("hw:cpu_policy", "dedicated"), ("price:hourly", "0.080")],
+    ),
+    (
+        "c1.xlarge",
+        16,
+        16384,
+        160,
+        &[("hw:cpu_policy", "dedicated"), ("price:hourly", "0.160")],
+    ),
     ("r1.medium", 2, 16384, 40, &[("price:hourly", "0.052")]),
     ("r1.large", 4, 32768, 80, &[("price:hourly", "0.104")]),
     ("r1.xlarge", 8, 65536, 160, &[]),
-    ("g1.large", 8, 32768, 100, &[("pci_passthrough:alias", "a100:1"), ("price:hourly", "1.900")]),
+    (
+        "g1.large",
+        8,
+        32768,
+        100,
+        &[
+            ("pci_passthrough:alias", "a100:1"),
+            ("price:hourly", "1.900"),
+        ],
+    ),
     ("v1.medium", 2, 4096, 0, &[("price:hourly", "0.020")]),
     ("x1.impossible", 1024, 4_194_304, 100, &[]),
 ];
@@ -48,11 +81,36 @@ const ZONES: &[&str] = &["az-a", "az-b", "az-c"];
 /// application credential, and a neighbour whose things must not be touched.
 pub fn default_world(seed: u64, now: Timestamp) -> (World, Access) {
     let mut dice = Dice::new(seed);
-    let quota = Quota { instances: 500, cores: 5000, ram: 20_000_000, server_groups: 50, server_group_members: 50, ports: 1000 };
-    let project = Project { id: dice.hex(), name: "joiner".into(), quota };
-    let neighbour = Project { id: dice.hex(), name: "neighbour".into(), quota };
-    let user = User { id: dice.hex(), name: "joiner".into(), password: dice.word(24), projects: vec![project.id.clone()] };
-    let other = User { id: dice.hex(), name: "neighbour".into(), password: dice.word(24), projects: vec![neighbour.id.clone()] };
+    let quota = Quota {
+        instances: 500,
+        cores: 5000,
+        ram: 20_000_000,
+        server_groups: 50,
+        server_group_members: 50,
+        ports: 1000,
+    };
+    let project = Project {
+        id: dice.hex(),
+        name: "joiner".into(),
+        quota,
+    };
+    let neighbour = Project {
+        id: dice.hex(),
+        name: "neighbour".into(),
+        quota,
+    };
+    let user = User {
+        id: dice.hex(),
+        name: "joiner".into(),
+        password: dice.word(24),
+        projects: vec![project.id.clone()],
+    };
+    let other = User {
+        id: dice.hex(),
+        name: "neighbour".into(),
+        password: dice.word(24),
+        projects: vec![neighbour.id.clone()],
+    };
     let credential = Credential {
         id: dice.hex(),
         name: "joiner".into(),
@@ -73,12 +131,20 @@ pub fn default_world(seed: u64, now: Timestamp) -> (World, Access) {
     let keypair = Keypair {
         name: "joiner".into(),
         user: user.id.clone(),
-        public_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEmulatedKeyEmulatedKeyEmulatedKeyEmulated joiner".into(),
+        public_key:
+            "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEmulatedKeyEmulatedKeyEmulatedKeyEmulated joiner"
+                .into(),
         fingerprint: "aa:bb:cc:dd:ee:ff:00:11:22:33:44:55:66:77:88:99".into(),
     };
     let mut world = World {
         region: "RegionOne".into(),
-        roles: ["member", "reader"].iter().map(|name| Role { id: dice.hex(), name: (*name).to_owned() }).collect(),
+        roles: ["member", "reader"]
+            .iter()
+            .map(|name| Role {
+                id: dice.hex(),
+                name: (*name).to_owned(),
+            })
+            .collect(),
         flavors: flavors(&mut dice),
         hosts: hosts(),
         images: images(&mut dice, &neighbour.id, now),
@@ -90,7 +156,10 @@ pub fn default_world(seed: u64, now: Timestamp) -> (World, Access) {
     for owner in [&project, &neighbour] {
         let groups = [("default", "Default security group"), ("k8s-node", "nodes")];
         for (name, text) in groups {
-            put(&mut world.security_groups, security_group(&mut dice, &owner.id, (name, text), now));
+            put(
+                &mut world.security_groups,
+                security_group(&mut dice, &owner.id, (name, text), now),
+            );
         }
     }
     lay_networks(&mut world, &mut dice, (&project.id, &neighbour.id), now);
@@ -107,7 +176,10 @@ fn flavors(dice: &mut Dice) -> Vec<Flavor> {
         disk: *disk,
         ephemeral: 0,
         swap: 0,
-        extra_specs: specs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect::<BTreeMap<_, _>>(),
+        extra_specs: specs
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect::<BTreeMap<_, _>>(),
     });
     sizes.collect()
 }
@@ -127,11 +199,46 @@ fn hosts() -> Vec<Host> {
 
 fn images(dice: &mut Dice, neighbour: &str, now: Timestamp) -> Vec<Object> {
     let rows = [
-        ("k8s-ubuntu-24.04", "ubuntu", "24.04", "active", "public", &["k8s", "v1.35"][..]),
-        ("k8s-ubuntu-22.04", "ubuntu", "22.04", "active", "public", &["k8s", "v1.34"][..]),
-        ("k8s-flatcar", "flatcar", "3815.2.0", "active", "public", &["k8s"][..]),
-        ("retired", "ubuntu", "20.04", "deactivated", "public", &[][..]),
-        ("somebody-elses", "debian", "12", "active", "private", &[][..]),
+        (
+            "k8s-ubuntu-24.04",
+            "ubuntu",
+            "24.04",
+            "active",
+            "public",
+            &["k8s", "v1.35"][..],
+        ),
+        (
+            "k8s-ubuntu-22.04",
+            "ubuntu",
+            "22.04",
+            "active",
+            "public",
+            &["k8s", "v1.34"][..],
+        ),
+        (
+            "k8s-flatcar",
+            "flatcar",
+            "3815.2.0",
+            "active",
+            "public",
+            &["k8s"][..],
+        ),
+        (
+            "retired",
+            "ubuntu",
+            "20.04",
+            "deactivated",
+            "public",
+            &[][..],
+        ),
+        (
+            "somebody-elses",
+            "debian",
+            "12",
+            "active",
+            "private",
+            &[][..],
+        ),
     ];
     let made = rows.iter().map(|(name, distro, version, status, visibility, tags)| {
         let id = dice.uuid();

@@ -7,7 +7,12 @@ use super::wire::{Outcome, Said, str_of};
 use super::world::ServerGroup;
 use super::{OpenStack, errors};
 
-const POLICIES: &[&str] = &["affinity", "anti-affinity", "soft-affinity", "soft-anti-affinity"];
+const POLICIES: &[&str] = &[
+    "affinity",
+    "anti-affinity",
+    "soft-affinity",
+    "soft-anti-affinity",
+];
 
 impl OpenStack {
     pub(super) fn server_groups(&mut self, call: &Call, rest: &[&str]) -> Option<Outcome> {
@@ -16,7 +21,9 @@ impl OpenStack {
             ("POST", []) => self.make_group(call),
             ("GET", [id]) => {
                 let found = self.own_group(call, id);
-                found.map(|group| Said::json(200, json!({"server_group": self.show_group(call, group)})))
+                found.map(|group| {
+                    Said::json(200, json!({"server_group": self.show_group(call, group)}))
+                })
             }
             ("DELETE", [id]) => match self.own_group(call, id) {
                 Err(refusal) => Err(refusal),
@@ -53,7 +60,9 @@ impl OpenStack {
             .collect();
         let mut shown = json!({"id": group.id, "name": group.name, "members": members});
         if call.version >= 64 {
-            let rules = group.max_per_host.map(|most| json!({"max_server_per_host": most}));
+            let rules = group
+                .max_per_host
+                .map(|most| json!({"max_server_per_host": most}));
             shown["policy"] = json!(group.policy);
             shown["rules"] = rules.unwrap_or_else(|| json!({}));
         } else {
@@ -70,12 +79,15 @@ impl OpenStack {
     fn make_group(&mut self, call: &Call) -> Outcome {
         let body = call.body()?;
         let wanted = body.get("server_group").and_then(Value::as_object);
-        let wanted = wanted.ok_or_else(|| errors::nova(400, "'server_group' is a required property"))?;
+        let wanted =
+            wanted.ok_or_else(|| errors::nova(400, "'server_group' is a required property"))?;
         let policy = if call.version >= 64 {
             wanted.get("policy").and_then(Value::as_str)
         } else {
             let policies = wanted.get("policies").and_then(Value::as_array);
-            policies.and_then(|list| list.first()).and_then(Value::as_str)
+            policies
+                .and_then(|list| list.first())
+                .and_then(Value::as_str)
         };
         let name = str_of(wanted, "name");
         let policy = policy.filter(|policy| POLICIES.contains(policy) && !name.is_empty());
@@ -88,12 +100,19 @@ impl OpenStack {
             errors::nova(400, message)
         })?;
         let project = call.caller.project().to_owned();
-        let owned = self.world.groups.iter().filter(|group| group.project == project).count();
+        let owned = self
+            .world
+            .groups
+            .iter()
+            .filter(|group| group.project == project)
+            .count();
         let limit = self.quota(&project).server_groups;
         if limit >= 0 && i64::try_from(owned).unwrap_or(i64::MAX) >= limit {
             return Err(errors::nova(403, "Quota exceeded, too many server groups."));
         }
-        let rules = wanted.get("rules").and_then(|rules| rules.get("max_server_per_host"));
+        let rules = wanted
+            .get("rules")
+            .and_then(|rules| rules.get("max_server_per_host"));
         let group = ServerGroup {
             id: self.dice.uuid(),
             name: name.to_owned(),
@@ -103,7 +122,11 @@ impl OpenStack {
             user: call.caller.user.clone(),
         };
         let shown = self.show_group(call, &group);
-        self.journal.change(call.ask.now, ("server-group", &group.id, &group.name), "created".into());
+        self.journal.change(
+            call.ask.now,
+            ("server-group", &group.id, &group.name),
+            "created".into(),
+        );
         self.world.groups.push(group);
         Ok(Said::json(200, json!({"server_group": shown})))
     }

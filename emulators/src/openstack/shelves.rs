@@ -43,17 +43,28 @@ impl Kind {
     pub fn not_found(self, id: &str) -> Box<Said> {
         let (_, _, name) = self.words();
         let (kind, message) = match self {
-            Self::SecurityGroup => ("SecurityGroupNotFound", format!("Security group {id} does not exist")),
+            Self::SecurityGroup => (
+                "SecurityGroupNotFound",
+                format!("Security group {id} does not exist"),
+            ),
             _ => (name, format!("{name} {id} could not be found.")),
         };
-        let kind = if self == Self::SecurityGroup { kind.to_owned() } else { format!("{kind}NotFound") };
+        let kind = if self == Self::SecurityGroup {
+            kind.to_owned()
+        } else {
+            format!("{kind}NotFound")
+        };
         errors::neutron(404, &kind, message)
     }
 
     /// Members one may filter by beyond those of the object at hand.
     fn filters(self) -> &'static [&'static str] {
         match self {
-            Self::Network => &["provider:network_type", "provider:physical_network", "is_default"],
+            Self::Network => &[
+                "provider:network_type",
+                "provider:physical_network",
+                "is_default",
+            ],
             Self::Port => &["fixed_ips", "binding:host_id", "ip_allocation"],
             Self::Subnet | Self::SecurityGroup | Self::Router => &[],
         }
@@ -61,7 +72,16 @@ impl Kind {
 }
 
 const CONTROL: &[&str] = &[
-    "fields", "limit", "marker", "page_reverse", "sort_key", "sort_dir", "tags", "tags-any", "not-tags", "not-tags-any",
+    "fields",
+    "limit",
+    "marker",
+    "page_reverse",
+    "sort_key",
+    "sort_dir",
+    "tags",
+    "tags-any",
+    "not-tags",
+    "not-tags-any",
 ];
 
 /// What of a shelf the caller may see.
@@ -79,7 +99,11 @@ pub fn list(kind: Kind, shelf: &Shelf, ask: &Ask, project: &str) -> Result<Value
     for (key, direction) in sorting(ask).iter().rev() {
         found.sort_by(|one, two| {
             let order = text(one.get(key)).cmp(&text(two.get(key)));
-            if direction == "desc" { order.reverse() } else { order }
+            if direction == "desc" {
+                order.reverse()
+            } else {
+                order
+            }
         });
     }
     let (_, plural, _) = kind.words();
@@ -89,7 +113,11 @@ pub fn list(kind: Kind, shelf: &Shelf, ask: &Ask, project: &str) -> Result<Value
         body[format!("{plural}_links")] = links.clone();
     }
     let fields = ask.params("fields");
-    let shown: Vec<Value> = page.0.into_iter().map(|object| pick(object, &fields)).collect();
+    let shown: Vec<Value> = page
+        .0
+        .into_iter()
+        .map(|object| pick(object, &fields))
+        .collect();
     body[plural] = json!(shown);
     Ok(body)
 }
@@ -99,16 +127,27 @@ pub fn pick(object: &Object, fields: &[&str]) -> Value {
     if fields.is_empty() {
         return Value::Object(object.clone());
     }
-    let kept = object.iter().filter(|(key, _)| fields.contains(&key.as_str()));
-    Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect())
+    let kept = object
+        .iter()
+        .filter(|(key, _)| fields.contains(&key.as_str()));
+    Value::Object(
+        kept.map(|(key, value)| (key.clone(), value.clone()))
+            .collect(),
+    )
 }
 
 type Page<'a> = (Vec<&'a Object>, Option<(usize, Value)>);
 
 fn page<'a>(kind: Kind, found: Vec<&'a Object>, ask: &Ask) -> Result<Page<'a>, Box<Said>> {
-    let Some(limit) = ask.param("limit") else { return Ok((found, None)) };
+    let Some(limit) = ask.param("limit") else {
+        return Ok((found, None));
+    };
     let limit: usize = limit.parse().map_err(|_| {
-        errors::neutron(400, "HTTPBadRequest", format!("Bad limit: '{limit}' is not an integer"))
+        errors::neutron(
+            400,
+            "HTTPBadRequest",
+            format!("Bad limit: '{limit}' is not an integer"),
+        )
     })?;
     if limit == 0 {
         return Ok((found, None));
@@ -116,7 +155,9 @@ fn page<'a>(kind: Kind, found: Vec<&'a Object>, ask: &Ask) -> Result<Page<'a>, B
     let from = match ask.param("marker") {
         None => 0,
         Some(marker) => {
-            let at = found.iter().position(|object| str_of(object, "id") == marker);
+            let at = found
+                .iter()
+                .position(|object| str_of(object, "id") == marker);
             at.ok_or_else(|| kind.not_found(marker))? + 1
         }
     };
@@ -135,36 +176,60 @@ fn page<'a>(kind: Kind, found: Vec<&'a Object>, ask: &Ask) -> Result<Page<'a>, B
 }
 
 fn refuse_unknown(kind: Kind, shelf: &Shelf, ask: &Ask) -> Result<(), Box<Said>> {
-    let Some(example) = shelf.values().next() else { return Ok(()) };
-    let known = |key: &str| CONTROL.contains(&key) || example.contains_key(key) || kind.filters().contains(&key);
-    let unknown: Vec<String> =
-        ask.query.iter().filter(|(key, _)| !known(key)).map(|(key, _)| format!("'{key}'")).collect();
+    let Some(example) = shelf.values().next() else {
+        return Ok(());
+    };
+    let known = |key: &str| {
+        CONTROL.contains(&key) || example.contains_key(key) || kind.filters().contains(&key)
+    };
+    let unknown: Vec<String> = ask
+        .query
+        .iter()
+        .filter(|(key, _)| !known(key))
+        .map(|(key, _)| format!("'{key}'"))
+        .collect();
     if unknown.is_empty() {
         return Ok(());
     }
-    let message = format!("[{}] is invalid attribute for filtering", unknown.join(", "));
+    let message = format!(
+        "[{}] is invalid attribute for filtering",
+        unknown.join(", ")
+    );
     Err(errors::neutron(400, "HTTPBadRequest", message))
 }
 
 /// The same member several times means any of the values.
 fn matches(object: &Object, ask: &Ask) -> bool {
-    let wanted = ask.query.iter().filter(|(key, _)| !CONTROL.contains(&key.as_str()));
+    let wanted = ask
+        .query
+        .iter()
+        .filter(|(key, _)| !CONTROL.contains(&key.as_str()));
     let mut keys: Vec<&str> = wanted.map(|(key, _)| key.as_str()).collect();
     keys.dedup();
     keys.iter().all(|key| {
         if *key == "fixed_ips" {
-            return ask.params(key).iter().any(|wanted| address_matches(object, wanted));
+            return ask
+                .params(key)
+                .iter()
+                .any(|wanted| address_matches(object, wanted));
         }
         let value = text(object.get(*key));
-        ask.params(key).iter().any(|wanted| wanted.eq_ignore_ascii_case(&value))
+        ask.params(key)
+            .iter()
+            .any(|wanted| wanted.eq_ignore_ascii_case(&value))
     })
 }
 
 /// `ip_address=10.0.0.5` or `subnet_id=…`.
 fn address_matches(object: &Object, wanted: &str) -> bool {
-    let Some((member, value)) = wanted.split_once('=') else { return false };
+    let Some((member, value)) = wanted.split_once('=') else {
+        return false;
+    };
     let addresses = object.get("fixed_ips").and_then(Value::as_array);
-    addresses.into_iter().flatten().any(|address| address[member] == value)
+    addresses
+        .into_iter()
+        .flatten()
+        .any(|address| address[member] == value)
 }
 
 fn tagged(object: &Object, ask: &Ask) -> bool {
@@ -180,13 +245,22 @@ fn tagged(object: &Object, ask: &Ask) -> bool {
 
 pub fn tags_of(object: &Object) -> Vec<&str> {
     let tags = object.get("tags").and_then(Value::as_array);
-    tags.into_iter().flatten().filter_map(Value::as_str).collect()
+    tags.into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 fn sorting(ask: &Ask) -> Vec<(String, String)> {
     let directions = ask.params("sort_dir");
     let keys = ask.params("sort_key").into_iter().enumerate();
-    keys.map(|(at, key)| (key.to_owned(), (*directions.get(at).unwrap_or(&"asc")).to_owned())).collect()
+    keys.map(|(at, key)| {
+        (
+            key.to_owned(),
+            (*directions.get(at).unwrap_or(&"asc")).to_owned(),
+        )
+    })
+    .collect()
 }
 
 fn text(value: Option<&Value>) -> String {

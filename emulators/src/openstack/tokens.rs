@@ -87,7 +87,11 @@ impl OpenStack {
             "expires_at": micros(token.expires),
             "issued_at": micros(token.issued),
         });
-        if let Some(project) = token.project.as_deref().and_then(|id| self.world.project(id)) {
+        if let Some(project) = token
+            .project
+            .as_deref()
+            .and_then(|id| self.world.project(id))
+        {
             body["project"] = json!({"domain": domain, "id": project.id, "name": project.name});
             body["is_domain"] = json!(false);
             body["roles"] = json!(self.world.roles);
@@ -135,5 +139,9 @@ pub fn fixed_id(text: &str) -> String {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         })
     };
-    format!("{:016x}{:016x}", hash(0xcbf2_9ce4_8422_2325), hash(0x8422_2325_cbf2_9ce4))
+    format!(
+        "{:016x}{:016x}",
+        hash(0xcbf2_9ce4_8422_2325),
+        hash(0x8422_2325_cbf2_9ce4)
+    )
 }

@@ -114,7 +114,11 @@ impl Said {
 
 impl<'a> Ask<'a> {
     pub fn read(request: &'a Request<Bytes>, now: Timestamp, request_id: String) -> Self {
-        let path = request.uri().path().split('/').filter(|part| !part.is_empty());
+        let path = request
+            .uri()
+            .path()
+            .split('/')
+            .filter(|part| !part.is_empty());
         Self {
             method: request.method(),
             path: path.map(|part| decode(part, false)).collect(),
@@ -153,7 +157,10 @@ impl<'a> Ask<'a> {
 
     /// The query as it would be for the next page.
     pub fn query_with(&self, marker: &str, more: &str) -> String {
-        let kept = self.query.iter().filter(|(key, _)| key != "marker" && key != "page_reverse");
+        let kept = self
+            .query
+            .iter()
+            .filter(|(key, _)| key != "marker" && key != "page_reverse");
         let mut text: Vec<String> = kept
             .map(|(key, value)| format!("{}={}", encode(key), encode(value)))
             .collect();
@@ -198,7 +205,11 @@ fn decode(text: &str, plus_is_blank: bool) -> String {
                 at += 3;
             }
             None => {
-                plain.push(if byte == b'+' && plus_is_blank { b' ' } else { byte });
+                plain.push(if byte == b'+' && plus_is_blank {
+                    b' '
+                } else {
+                    byte
+                });
                 at += 1;
             }
         }

@@ -263,6 +263,46 @@ impl Fate {
     }
 }
 
+impl Server {
+    /// A server that nobody asked for: for worlds made in tests. It runs, without networks and owner.
+    pub fn running(id: &str, flavor: Flavor, now: Timestamp) -> Self {
+        Self {
+            id: id.to_owned(),
+            seq: 0,
+            name: id.to_owned(),
+            hostname: id.to_owned(),
+            description: None,
+            project: String::new(),
+            user: String::new(),
+            flavor,
+            image: None,
+            zone_asked: None,
+            zone: String::new(),
+            host: None,
+            key_name: None,
+            user_data: None,
+            config_drive: false,
+            metadata: BTreeMap::new(),
+            tags: BTreeSet::new(),
+            nics: Vec::new(),
+            security_groups: Vec::new(),
+            volumes: Vec::new(),
+            group: None,
+            created: now,
+            updated: now,
+            launched: Some(now),
+            locked: false,
+            phase: Phase::Active,
+            deleting: false,
+            trouble: None,
+            fates: BTreeSet::new(),
+            addresses: Vec::new(),
+            actions: Vec::new(),
+            console: String::new(),
+        }
+    }
+}
+
 impl World {
     pub fn project(&self, id: &str) -> Option<&Project> {
         self.projects.iter().find(|project| project.id == id)

@@ -28,7 +28,11 @@ const PAUSE: Duration = Duration::from_secs(30);
 fn a_real_openstack_said_the_same() {
     let exchanges = recorded::all();
     let table = table::read();
-    let settings = Settings { schedule_ms: 150, build_ms: 6000, ..Settings::default() };
+    let settings = Settings {
+        schedule_ms: 150,
+        build_ms: 6000,
+        ..Settings::default()
+    };
     let mut cloud = OpenStack::new(recorded::world(&exchanges), settings, 1);
     let mut now = "2026-11-18T02:27:10Z".parse().unwrap();
     let mut names = BTreeMap::new();
@@ -41,7 +45,9 @@ fn a_real_openstack_said_the_same() {
         }
         now += if waited(exchange) { PAUSE } else { GAP };
         let (reply, _) = cloud.handle(&replayed(exchange, &names), now);
-        let Reply::Answer { response, .. } = reply else { panic!("{}: {reply:?}", exchange.n) };
+        let Reply::Answer { response, .. } = reply else {
+            panic!("{}: {reply:?}", exchange.n)
+        };
         learn(exchange, &response, &mut names);
         let differences = shape::differences(exchange, &response);
         if !differences.is_empty() {
@@ -52,30 +58,59 @@ fn a_real_openstack_said_the_same() {
             let same = words(exchange, &names) == String::from_utf8_lossy(response.body());
             same_words += u32::from(same);
             if !same {
-                println!("recordings: {}: other words: {}", exchange.n, String::from_utf8_lossy(response.body()));
+                println!(
+                    "recordings: {}: other words: {}",
+                    exchange.n,
+                    String::from_utf8_lossy(response.body())
+                );
             }
         }
     }
     let skipped: u32 = left_out.values().sum();
     let compared = exchanges.len() - skipped as usize;
     let equal = compared - found.len();
-    println!("recordings: {} calls, {compared} compared, {equal} equal, {} differ", exchanges.len(), found.len());
-    println!("recordings: of {refusals} refusals {same_words} are equal to the letter (members sorted)");
+    println!(
+        "recordings: {} calls, {compared} compared, {equal} equal, {} differ",
+        exchanges.len(),
+        found.len()
+    );
+    println!(
+        "recordings: of {refusals} refusals {same_words} are equal to the letter (members sorted)"
+    );
     println!("recordings: not implemented: {left_out:?}");
     for (n, difference) in &found {
         println!("recordings: {n}: {difference}");
     }
     let listed: Vec<u64> = table.differences.keys().copied().collect();
     let differing: Vec<u64> = found.keys().copied().collect();
-    assert_eq!(differing, listed, "left: what differs, right: what differences.md lists");
-    assert!(equal * 100 >= compared * 95, "only {equal} of {compared} are equal");
-    let kinds: Vec<&String> = table.kinds.iter().filter(|kind| !left_out.contains_key(*kind)).collect();
-    assert!(kinds.is_empty(), "listed as not implemented but never recorded: {kinds:?}");
+    assert_eq!(
+        differing, listed,
+        "left: what differs, right: what differences.md lists"
+    );
+    assert!(
+        equal * 100 >= compared * 95,
+        "only {equal} of {compared} are equal"
+    );
+    let kinds: Vec<&String> = table
+        .kinds
+        .iter()
+        .filter(|kind| !left_out.contains_key(*kind))
+        .collect();
+    assert!(
+        kinds.is_empty(),
+        "listed as not implemented but never recorded: {kinds:?}"
+    );
 }
 
 /// The recorder let time pass here.
 fn waited(exchange: &Exchange) -> bool {
-    let notes = ["poll", "after the build", "became of it", "while deleting", "after delete"];
+    let notes = [
+        "poll",
+        "after the build",
+        "became of it",
+        "while deleting",
+        "after delete",
+    ];
     notes.iter().any(|note| exchange.note.contains(note)) || exchange.n == 264
 }
 
@@ -107,9 +142,10 @@ fn replayed(exchange: &Exchange, names: &BTreeMap<String, String>) -> Request<By
 
 /// From now on the recorded name means ours.
 fn learn(exchange: &Exchange, response: &Response<Bytes>, names: &mut BTreeMap<String, String>) {
-    if let (Some(theirs), Some(ours)) =
-        (exchange.reply.headers.get("x-subject-token"), response.headers().get("x-subject-token"))
-    {
+    if let (Some(theirs), Some(ours)) = (
+        exchange.reply.headers.get("x-subject-token"),
+        response.headers().get("x-subject-token"),
+    ) {
         names.insert(theirs.clone(), ours.to_str().unwrap().to_owned());
     }
     if exchange.request.method != "POST" {
@@ -126,7 +162,9 @@ fn learn(exchange: &Exchange, response: &Response<Bytes>, names: &mut BTreeMap<S
 
 fn renamed(text: &str, names: &BTreeMap<String, String>) -> String {
     let longest_first = names.iter().rev();
-    longest_first.fold(text.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours))
+    longest_first.fold(text.to_owned(), |text, (theirs, ours)| {
+        text.replace(theirs, ours)
+    })
 }
 
 fn words(exchange: &Exchange, names: &BTreeMap<String, String>) -> String {

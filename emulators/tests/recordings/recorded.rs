@@ -1,10 +1,11 @@
 //! What was recorded, and in which world?
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use emulators::openstack::Object;
 use emulators::openstack::world::{
-    Flavor, Host, Keypair, Phase, Project, Quota, Role, Server, ServerGroup, Shelf, Trouble, User, World,
+    Flavor, Host, Keypair, Phase, Project, Quota, Role, Server, ServerGroup, Shelf, Trouble, User,
+    World,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -39,7 +40,9 @@ const ADMIN: &str = "496387b6ea84467c94026cb05c7bdbb6";
 
 pub fn all() -> Vec<Exchange> {
     let lines = include_str!("openstack.jsonl").lines();
-    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// The world the recorder found, read out of its own lists.
@@ -60,11 +63,28 @@ pub fn world(exchanges: &[Exchange]) -> World {
     World {
         region: "RegionOne".into(),
         default_zone: Some("az-a".into()),
-        roles: list(&token(4)["roles"]).map(|role| Role { id: text(&role["id"]), name: text(&role["name"]) }).collect(),
+        roles: list(&token(4)["roles"])
+            .map(|role| Role {
+                id: text(&role["id"]),
+                name: text(&role["name"]),
+            })
+            .collect(),
         projects: vec![
-            Project { id: demo.clone(), name: "demo".into(), quota: quota([200, 2000, 4_000_000, 50, 50, 500]) },
-            Project { id: tiny, name: "tiny".into(), quota: quota([2, 4, 8192, 2, 1, 500]) },
-            Project { id: ADMIN.into(), name: "admin".into(), quota: quota([-1; 6]) },
+            Project {
+                id: demo.clone(),
+                name: "demo".into(),
+                quota: quota([200, 2000, 4_000_000, 50, 50, 500]),
+            },
+            Project {
+                id: tiny,
+                name: "tiny".into(),
+                quota: quota([2, 4, 8192, 2, 1, 500]),
+            },
+            Project {
+                id: ADMIN.into(),
+                name: "admin".into(),
+                quota: quota([-1; 6]),
+            },
         ],
         users: vec![user(4), user(238)],
         flavors,
@@ -97,8 +117,22 @@ pub fn world(exchanges: &[Exchange]) -> World {
 }
 
 fn quota(numbers: [i64; 6]) -> Quota {
-    let [instances, cores, ram, server_groups, server_group_members, ports] = numbers;
-    Quota { instances, cores, ram, server_groups, server_group_members, ports }
+    let [
+        instances,
+        cores,
+        ram,
+        server_groups,
+        server_group_members,
+        ports,
+    ] = numbers;
+    Quota {
+        instances,
+        cores,
+        ram,
+        server_groups,
+        server_group_members,
+        ports,
+    }
 }
 
 fn flavor(shown: &Value) -> Flavor {
@@ -129,50 +163,32 @@ fn host(zone: &Value) -> Host {
 /// The server in error that an earlier run had left behind.
 fn server(shown: &Value, flavors: &[Flavor]) -> Server {
     let created = text(&shown["created"]).parse().unwrap();
-    let tiny = flavors.iter().find(|flavor| flavor.name == "m1.tiny").unwrap();
+    let tiny = flavors
+        .iter()
+        .find(|flavor| flavor.name == "m1.tiny")
+        .unwrap();
     Server {
-        id: text(&shown["id"]),
-        seq: 0,
         name: text(&shown["name"]),
         hostname: text(&shown["name"]),
-        description: None,
         project: text(&shown["tenant_id"]),
         user: text(&shown["user_id"]),
-        flavor: tiny.clone(),
         image: Some(text(&shown["image"]["id"])),
-        zone_asked: None,
-        zone: String::new(),
-        host: None,
-        key_name: None,
-        user_data: None,
-        config_drive: false,
-        metadata: BTreeMap::new(),
-        tags: BTreeSet::new(),
-        nics: Vec::new(),
-        security_groups: Vec::new(),
-        volumes: Vec::new(),
-        group: None,
-        created,
-        updated: created,
         launched: None,
-        locked: false,
         phase: Phase::Error,
-        deleting: false,
         trouble: Some(Trouble {
             code: 500,
             created,
             message: text(&shown["fault"]["message"]),
             hidden_in_lists: false,
         }),
-        fates: BTreeSet::new(),
-        addresses: Vec::new(),
-        actions: Vec::new(),
-        console: String::new(),
+        ..Server::running(&text(&shown["id"]), tiny.clone(), created)
     }
 }
 
 fn shelf(values: &Value) -> Shelf {
-    list(values).map(|value| (text(&value["id"]), object(value))).collect()
+    list(values)
+        .map(|value| (text(&value["id"]), object(value)))
+        .collect()
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {

@@ -15,22 +15,45 @@ pub fn differences(exchange: &Exchange, ours: &Response<Bytes>) -> Vec<String> {
     let theirs = &exchange.reply;
     let mut found = Vec::new();
     if theirs.status != ours.status().as_u16() {
-        found.push(format!("status {} is {}", theirs.status, ours.status().as_u16()));
+        found.push(format!(
+            "status {} is {}",
+            theirs.status,
+            ours.status().as_u16()
+        ));
         return found;
     }
-    for name in ["content-type", "location", "www-authenticate", "x-subject-token", "openstack-api-version", "vary"] {
-        let mine = ours.headers().get(name).map(|value| value.to_str().unwrap());
+    for name in [
+        "content-type",
+        "location",
+        "www-authenticate",
+        "x-subject-token",
+        "openstack-api-version",
+        "vary",
+    ] {
+        let mine = ours
+            .headers()
+            .get(name)
+            .map(|value| value.to_str().unwrap());
         let same = match (theirs.headers.get(name), mine) {
-            (Some(theirs), Some(mine)) => name != "content-type" && name != "openstack-api-version" || theirs == mine,
+            (Some(theirs), Some(mine)) => {
+                name != "content-type" && name != "openstack-api-version" || theirs == mine
+            }
             (None, None) => true,
             _ => false,
         };
         if !same {
-            found.push(format!("header {name}: {:?} is {mine:?}", theirs.headers.get(name)));
+            found.push(format!(
+                "header {name}: {:?} is {mine:?}",
+                theirs.headers.get(name)
+            ));
         }
     }
     let text = String::from_utf8_lossy(ours.body());
-    let mine = if text.is_empty() { Value::String(String::new()) } else { serde_json::from_str(&text).unwrap_or(Value::String(text.into_owned())) };
+    let mine = if text.is_empty() {
+        Value::String(String::new())
+    } else {
+        serde_json::from_str(&text).unwrap_or(Value::String(text.into_owned()))
+    };
     compare("", &theirs.body, &mine, &mut found);
     found
 }
@@ -58,7 +81,11 @@ fn compare(at: &str, theirs: &Value, ours: &Value, found: &mut Vec<String>) {
 fn compare_lists(at: &str, theirs: &[Value], ours: &[Value], found: &mut Vec<String>) {
     let name = at.rsplit('/').next().unwrap_or_default();
     if !LENGTHS_DIFFER.contains(&name) && theirs.len() != ours.len() {
-        found.push(format!("{at}: {} elements are {}", theirs.len(), ours.len()));
+        found.push(format!(
+            "{at}: {} elements are {}",
+            theirs.len(),
+            ours.len()
+        ));
         return;
     }
     if theirs.len() == ours.len() && !LENGTHS_DIFFER.contains(&name) {
@@ -77,7 +104,10 @@ fn compare_lists(at: &str, theirs: &[Value], ours: &[Value], found: &mut Vec<Str
 fn shape(value: &Value) -> String {
     match value {
         Value::Object(members) => {
-            let members: Vec<String> = members.iter().map(|(key, value)| format!("{key}:{}", shape(value))).collect();
+            let members: Vec<String> = members
+                .iter()
+                .map(|(key, value)| format!("{key}:{}", shape(value)))
+                .collect();
             format!("{{{}}}", members.join(","))
         }
         Value::Array(list) => {

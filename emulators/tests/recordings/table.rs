@@ -15,17 +15,28 @@ impl Table {
     /// The kind of a call this core does not implement.
     pub fn left_out(&self, exchange: &Exchange) -> Option<String> {
         let call = format!("{} {}", exchange.service, exchange.request.path);
-        self.kinds.iter().find(|kind| call.starts_with(kind.as_str())).cloned()
+        self.kinds
+            .iter()
+            .find(|kind| call.starts_with(kind.as_str()))
+            .cloned()
     }
 }
 
 pub fn read() -> Table {
     let text = include_str!("differences.md");
     let rows = text.lines().filter_map(|line| {
-        let cells: Vec<&str> = line.trim().trim_matches('|').split('|').map(str::trim).collect();
+        let cells: Vec<&str> = line
+            .trim()
+            .trim_matches('|')
+            .split('|')
+            .map(str::trim)
+            .collect();
         (cells.len() == 3 && !cells[0].starts_with('-')).then_some(cells)
     });
-    let mut table = Table { differences: BTreeMap::new(), kinds: Vec::new() };
+    let mut table = Table {
+        differences: BTreeMap::new(),
+        kinds: Vec::new(),
+    };
     for cells in rows {
         assert!(!cells[2].is_empty(), "{cells:?} has no reason");
         if let Ok(n) = cells[0].parse() {

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::super::OpenStack;
 use super::super::errors;
 use super::super::nova::Call;
 use super::super::wire::{Outcome, Said};
 use super::super::world::{Action, Fate, Phase};
-use super::super::OpenStack;
 use super::show;
 
 impl OpenStack {
@@ -34,20 +34,31 @@ impl OpenStack {
         if self.settings.soft_delete_seconds > 0 && phase == Phase::Active {
             self.halt(id);
             self.turn(id, now, Phase::SoftDeleted);
-            self.after(id, now, self.settings.soft_delete_seconds.saturating_mul(1000));
+            self.after(
+                id,
+                now,
+                self.settings.soft_delete_seconds.saturating_mul(1000),
+            );
             return Ok(gone);
         }
-        let hangs = call.ask.fates.iter().any(|name| Fate::named(name) == Some(Fate::DeleteHangs));
+        let hangs = call
+            .ask
+            .fates
+            .iter()
+            .any(|name| Fate::named(name) == Some(Fate::DeleteHangs));
         self.begin_delete(id, now, hangs);
         Ok(gone)
     }
 
     fn begin_delete(&mut self, id: &str, now: jiff::Timestamp, hangs: bool) {
-        let Some(server) = self.world.servers.get_mut(id) else { return };
+        let Some(server) = self.world.servers.get_mut(id) else {
+            return;
+        };
         server.deleting = true;
         server.updated = now;
         let hangs = hangs || server.fates.contains(&Fate::DeleteHangs);
-        self.journal.change(now, ("server", id, &server.name), "deleting".into());
+        self.journal
+            .change(now, ("server", id, &server.name), "deleting".into());
         if hangs {
             self.world.agenda.retain(|(_, due)| due != id);
         } else {
@@ -64,9 +75,16 @@ impl OpenStack {
         match action.as_str() {
             "os-getConsoleOutput" => self.console_output(call, id, wanted),
             "reboot" => {
-                let kind = wanted.get("type").and_then(Value::as_str).unwrap_or_default().to_ascii_uppercase();
+                let kind = wanted
+                    .get("type")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_ascii_uppercase();
                 if !matches!(kind.as_str(), "SOFT" | "HARD") {
-                    return Err(errors::nova(400, "Argument 'type' for reboot is not HARD or SOFT"));
+                    return Err(errors::nova(
+                        400,
+                        "Argument 'type' for reboot is not HARD or SOFT",
+                    ));
                 }
                 self.ready_for(call, id, "reboot", &[Phase::Active, Phase::Stopped])?;
                 self.remember(call, id, "reboot");
@@ -101,7 +119,10 @@ impl OpenStack {
                 self.finish_delete(id, call.ask.now);
                 Ok(Said::blank(202, "application/json"))
             }
-            action => Err(errors::nova(400, format!("There is no such action: {action}"))),
+            action => Err(errors::nova(
+                400,
+                format!("There is no such action: {action}"),
+            )),
         }
     }
 
@@ -116,7 +137,11 @@ impl OpenStack {
             Some(value) => {
                 let number = value.as_i64().or_else(|| value.as_str()?.parse().ok());
                 let number = number.ok_or_else(|| {
-                    super::check::invalid("length", value, &format!("{value} is not of type 'integer', 'string'"))
+                    super::check::invalid(
+                        "length",
+                        value,
+                        &format!("{value} is not of type 'integer', 'string'"),
+                    )
                 })?;
                 usize::try_from(number).unwrap_or(usize::MAX)
             }
@@ -127,7 +152,13 @@ impl OpenStack {
     }
 
     /// Nova names the task if there is one, else the state.
-    fn ready_for(&self, call: &Call, id: &str, verb: &str, phases: &[Phase]) -> Result<(), Box<Said>> {
+    fn ready_for(
+        &self,
+        call: &Call,
+        id: &str,
+        verb: &str,
+        phases: &[Phase],
+    ) -> Result<(), Box<Said>> {
         let server = self.own_server(call, id)?;
         if server.locked {
             return Err(errors::nova(409, format!("Instance {id} is locked")));
@@ -139,7 +170,10 @@ impl OpenStack {
             Some(task) => format!("task_state {task}"),
             None => format!("vm_state {}", show::states(server).0),
         };
-        Err(errors::nova(409, format!("Cannot '{verb}' instance {id} while it is in {state}")))
+        Err(errors::nova(
+            409,
+            format!("Cannot '{verb}' instance {id} while it is in {state}"),
+        ))
     }
 
     fn remember(&mut self, call: &Call, id: &str, action: &str) {

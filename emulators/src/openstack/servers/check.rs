@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::super::wire::{Object, Said, is_uuid, repr};
 use super::super::errors;
+use super::super::wire::{Object, Said, is_uuid, repr};
+use super::devices::{Mapping, Networks, mappings, networks};
+use super::limits::{metadata, tags};
 
 pub struct Order {
     pub name: String,
@@ -25,28 +27,6 @@ pub struct Order {
     pub group: Option<String>,
     pub hostname: Option<String>,
     pub reservation: bool,
-}
-
-pub enum Networks {
-    None,
-    Auto,
-    These(Vec<Wish>),
-}
-
-pub struct Wish {
-    pub network: Option<String>,
-    pub port: Option<String>,
-    pub fixed_ip: Option<String>,
-}
-
-/// A disk in `block_device_mapping_v2`.
-pub struct Mapping {
-    pub boot: bool,
-    pub source: String,
-    pub destination: String,
-    pub uuid: Option<String>,
-    pub size: Option<u64>,
-    pub delete_on_termination: bool,
 }
 
 /// Members of a server, and the microversions that have them (from, before).
@@ -84,9 +64,18 @@ pub fn order(body: &Object, version: u32) -> Result<Order, Box<Said>> {
         return Err(errors::nova(400, "'server' is a required property"));
     };
     let Value::Object(members) = server else {
-        return Err(invalid("server", server, &format!("{} is not of type 'object'", repr(server))));
+        return Err(invalid(
+            "server",
+            server,
+            &format!("{} is not of type 'object'", repr(server)),
+        ));
     };
-    if let Some(unknown) = body.keys().find(|key| !matches!(key.as_str(), "server" | "os:scheduler_hints" | "OS-SCH-HNT:scheduler_hints")) {
+    if let Some(unknown) = body.keys().find(|key| {
+        !matches!(
+            key.as_str(),
+            "server" | "os:scheduler_hints" | "OS-SCH-HNT:scheduler_hints"
+        )
+    }) {
         let message = format!("Additional properties are not allowed ('{unknown}' was unexpected)");
         return Err(errors::nova(400, message));
     }
@@ -104,7 +93,9 @@ pub fn order(body: &Object, version: u32) -> Result<Order, Box<Said>> {
         user_data: user_data(members)?,
         config_drive: members.get("config_drive").is_some_and(truthy),
         zone: text(members, "availability_zone")?,
-        metadata: members.get("metadata").map_or_else(|| Ok(BTreeMap::new()), metadata)?,
+        metadata: members
+            .get("metadata")
+            .map_or_else(|| Ok(BTreeMap::new()), metadata)?,
         tags: members.get("tags").map_or_else(|| Ok(Vec::new()), tags)?,
         count,
         volumes: mappings(members.get("block_device_mapping_v2"))?,
@@ -120,7 +111,10 @@ pub fn invalid(field: &str, value: &Value, why: &str) -> Box<Said> {
         Value::String(text) => text.clone(),
         value => repr(value),
     };
-    errors::nova(400, format!("Invalid input for field/attribute {field}. Value: {shown}. {why}"))
+    errors::nova(
+        400,
+        format!("Invalid input for field/attribute {field}. Value: {shown}. {why}"),
+    )
 }
 
 pub fn name(value: &Value) -> Result<(), Box<Said>> {
@@ -136,73 +130,40 @@ pub fn name(value: &Value) -> Result<(), Box<Said>> {
     Err(invalid("name", value, &why))
 }
 
-pub fn metadata(value: &Value) -> Result<BTreeMap<String, String>, Box<Said>> {
-    let Value::Object(members) = value else {
-        return Err(invalid("metadata", value, &format!("{} is not of type 'object'", repr(value))));
-    };
-    let mut read = BTreeMap::new();
-    for (key, item) in members {
-        let good = |letter: char| letter.is_ascii_alphanumeric() || "-_:. ".contains(letter);
-        if key.is_empty() || key.len() > 255 || !key.chars().all(good) {
-            let why = format!("'{key}' does not match any of the regexes: '^[a-zA-Z0-9-_:. ]{{1,255}}$'");
-            return Err(invalid("metadata", value, &why));
-        }
-        match item.as_str() {
-            None => return Err(invalid(key, item, &format!("{} is not of type 'string'", repr(item)))),
-            Some(text) if text.chars().count() > 255 => {
-                return Err(invalid(key, item, &format!("'{text}' is too long")));
-            }
-            Some(text) => read.insert(key.clone(), text.to_owned()),
-        };
-    }
-    if read.len() > 128 {
-        return Err(errors::nova(403, "Maximum number of metadata items exceeds 128"));
-    }
-    Ok(read)
-}
-
-pub fn tags(value: &Value) -> Result<Vec<String>, Box<Said>> {
-    let Value::Array(items) = value else {
-        return Err(invalid("tags", value, &format!("{} is not of type 'array'", repr(value))));
-    };
-    if items.len() > 50 {
-        return Err(invalid("tags", value, &format!("{} is too long", repr(value))));
-    }
-    let read = items.iter().enumerate().map(|(at, item)| tag(&at.to_string(), item));
-    read.collect()
-}
-
-pub fn tag(field: &str, value: &Value) -> Result<String, Box<Said>> {
-    let why = match value.as_str() {
-        None => format!("{} is not of type 'string'", repr(value)),
-        Some("") => "'' is too short".to_owned(),
-        Some(tag) if tag.chars().count() > 60 => format!("'{tag}' is too long"),
-        Some(tag) if tag.contains(['/', ',']) => format!("'{tag}' does not match '^[^,/]*$'"),
-        Some(tag) => return Ok(tag.to_owned()),
-    };
-    Err(invalid(field, value, &why))
-}
-
 fn known_members(server: &Value, members: &Object, version: u32) -> Result<(), Box<Said>> {
     let allowed = |name: &str| {
-        MEMBERS.iter().any(|(known, from, before)| *known == name && (*from..*before).contains(&version))
+        MEMBERS
+            .iter()
+            .any(|(known, from, before)| *known == name && (*from..*before).contains(&version))
     };
     if let Some(unknown) = members.keys().find(|key| !allowed(key)) {
         let why = format!("Additional properties are not allowed ('{unknown}' was unexpected)");
         return Err(invalid("server", server, &why));
     }
-    let required: &[&str] = if version >= 37 { &["name", "flavorRef", "networks"] } else { &["name", "flavorRef"] };
+    let required: &[&str] = if version >= 37 {
+        &["name", "flavorRef", "networks"]
+    } else {
+        &["name", "flavorRef"]
+    };
     match required.iter().find(|name| !members.contains_key(**name)) {
         None => Ok(()),
-        Some(missing) => Err(invalid("server", server, &format!("'{missing}' is a required property"))),
+        Some(missing) => Err(invalid(
+            "server",
+            server,
+            &format!("'{missing}' is a required property"),
+        )),
     }
 }
 
-fn text(members: &Object, name: &str) -> Result<Option<String>, Box<Said>> {
+pub fn text(members: &Object, name: &str) -> Result<Option<String>, Box<Said>> {
     match members.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(value) => Err(invalid(name, value, &format!("{} is not of type 'string'", repr(value)))),
+        Some(value) => Err(invalid(
+            name,
+            value,
+            &format!("{} is not of type 'string'", repr(value)),
+        )),
     }
 }
 
@@ -210,7 +171,13 @@ fn flavor(value: &Value) -> Result<String, Box<Said>> {
     let id = match value {
         Value::String(text) => text.rsplit('/').next().unwrap_or_default().to_owned(),
         Value::Number(number) => number.to_string(),
-        value => return Err(invalid("flavorRef", value, &format!("{} is not of type 'string', 'integer'", repr(value)))),
+        value => {
+            return Err(invalid(
+                "flavorRef",
+                value,
+                &format!("{} is not of type 'string', 'integer'", repr(value)),
+            ));
+        }
     };
     Ok(id)
 }
@@ -221,54 +188,31 @@ fn image(value: Option<&Value>) -> Result<Option<String>, Box<Said>> {
         Some(Value::String(text)) if text.is_empty() => Ok(None),
         Some(Value::String(text)) if is_uuid(text) => Ok(Some(text.clone())),
         Some(value) => {
-            let why = format!("{} is not valid under any of the given schemas", repr(value));
+            let why = format!(
+                "{} is not valid under any of the given schemas",
+                repr(value)
+            );
             Err(invalid("imageRef", value, &why))
         }
     }
-}
-
-fn networks(value: Option<&Value>) -> Result<Networks, Box<Said>> {
-    let items = match value {
-        None => return Ok(Networks::Auto),
-        Some(Value::String(text)) if text == "none" => return Ok(Networks::None),
-        Some(Value::String(text)) if text == "auto" => return Ok(Networks::Auto),
-        Some(Value::Array(items)) => items,
-        Some(value) => {
-            let why = format!("{} is not valid under any of the given schemas", repr(value));
-            return Err(invalid("networks", value, &why));
-        }
-    };
-    let mut wishes = Vec::new();
-    for item in items {
-        let Value::Object(item) = item else {
-            return Err(invalid("networks", &Value::Array(items.clone()), "not of type 'object'"));
-        };
-        for id in ["uuid", "port"] {
-            if let Some(Value::String(text)) = item.get(id)
-                && !is_uuid(text)
-            {
-                return Err(invalid(id, &item[id], &format!("'{text}' is not a 'uuid'")));
-            }
-        }
-        let wish = Wish { network: text(item, "uuid")?, port: text(item, "port")?, fixed_ip: text(item, "fixed_ip")? };
-        if wish.network.is_none() && wish.port.is_none() {
-            let why = "network identifier missing: give uuid or port";
-            return Err(invalid("networks", &Value::Array(items.clone()), why));
-        }
-        wishes.push(wish);
-    }
-    Ok(Networks::These(wishes))
 }
 
 fn security_groups(value: Option<&Value>) -> Result<Vec<String>, Box<Said>> {
     let items = match value {
         None => return Ok(Vec::new()),
         Some(Value::Array(items)) => items,
-        Some(value) => return Err(invalid("security_groups", value, &format!("{} is not of type 'array'", repr(value)))),
+        Some(value) => {
+            return Err(invalid(
+                "security_groups",
+                value,
+                &format!("{} is not of type 'array'", repr(value)),
+            ));
+        }
     };
     let named = items.iter().map(|item| {
         let name = item.get("name").and_then(Value::as_str);
-        name.map(str::to_owned).ok_or_else(|| invalid("security_groups", item, "'name' is a required property"))
+        name.map(str::to_owned)
+            .ok_or_else(|| invalid("security_groups", item, "'name' is a required property"))
     });
     named.collect()
 }
@@ -276,9 +220,11 @@ fn security_groups(value: Option<&Value>) -> Result<Vec<String>, Box<Said>> {
 fn user_data(members: &Object) -> Result<Option<String>, Box<Said>> {
     let read = text(members, "user_data")?;
     match &read {
-        Some(data) if data.len() > 65535 => {
-            Err(invalid("user_data", &members["user_data"], &format!("'{data}' is too long")))
-        }
+        Some(data) if data.len() > 65535 => Err(invalid(
+            "user_data",
+            &members["user_data"],
+            &format!("'{data}' is too long"),
+        )),
         _ => Ok(read),
     }
 }
@@ -287,11 +233,17 @@ fn count(members: &Object) -> Result<u64, Box<Said>> {
     let number = |name: &str| match members.get(name) {
         None => Ok(1),
         Some(value) => {
-            let number = value.as_u64().or_else(|| value.as_str().and_then(|text| text.parse().ok()));
+            let number = value
+                .as_u64()
+                .or_else(|| value.as_str().and_then(|text| text.parse().ok()));
             match number {
                 Some(0) => Err(invalid(name, value, "0 is less than the minimum of 1")),
                 Some(number) => Ok(number),
-                None => Err(invalid(name, value, &format!("{} is not of type 'integer', 'string'", repr(value)))),
+                None => Err(invalid(
+                    name,
+                    value,
+                    &format!("{} is not of type 'integer', 'string'", repr(value)),
+                )),
             }
         }
     };
@@ -302,48 +254,28 @@ fn count(members: &Object) -> Result<u64, Box<Said>> {
     Ok(least.max(most).min(100))
 }
 
-fn mappings(value: Option<&Value>) -> Result<Vec<Mapping>, Box<Said>> {
-    let items = match value {
-        None => return Ok(Vec::new()),
-        Some(Value::Array(items)) => items,
-        Some(value) => {
-            return Err(invalid("block_device_mapping_v2", value, &format!("{} is not of type 'array'", repr(value))));
-        }
-    };
-    let read = items.iter().map(|item| {
-        let word = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let number = |name: &str| {
-            let value = item.get(name)?;
-            value.as_u64().or_else(|| value.as_str()?.parse().ok())
-        };
-        if !item.is_object() {
-            return Err(invalid("block_device_mapping_v2", item, &format!("{} is not of type 'object'", repr(item))));
-        }
-        Ok(Mapping {
-            boot: number("boot_index") == Some(0),
-            source: word("source_type"),
-            destination: word("destination_type"),
-            uuid: item.get("uuid").and_then(Value::as_str).map(str::to_owned),
-            size: number("volume_size").filter(|size| *size > 0),
-            delete_on_termination: item.get("delete_on_termination").is_some_and(truthy),
-        })
-    });
-    read.collect()
-}
-
 fn group(body: &Object) -> Result<Option<String>, Box<Said>> {
-    let hints = body.get("os:scheduler_hints").or_else(|| body.get("OS-SCH-HNT:scheduler_hints"));
+    let hints = body
+        .get("os:scheduler_hints")
+        .or_else(|| body.get("OS-SCH-HNT:scheduler_hints"));
     match hints.and_then(|hints| hints.get("group")) {
         None => Ok(None),
         Some(Value::String(id)) if is_uuid(id) => Ok(Some(id.clone())),
-        Some(value) => Err(invalid("group", value, &format!("{} is not a 'uuid'", repr(value)))),
+        Some(value) => Err(invalid(
+            "group",
+            value,
+            &format!("{} is not a 'uuid'", repr(value)),
+        )),
     }
 }
 
-fn truthy(value: &Value) -> bool {
+pub fn truthy(value: &Value) -> bool {
     match value {
         Value::Bool(flag) => *flag,
-        Value::String(text) => matches!(text.to_ascii_lowercase().as_str(), "true" | "1" | "yes" | "on"),
+        Value::String(text) => matches!(
+            text.to_ascii_lowercase().as_str(),
+            "true" | "1" | "yes" | "on"
+        ),
         _ => false,
     }
 }

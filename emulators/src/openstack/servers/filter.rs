@@ -10,20 +10,84 @@ use super::super::world::{Phase, Server};
 use super::show;
 
 const STATUSES: &[&str] = &[
-    "ACTIVE", "BUILD", "DELETED", "ERROR", "HARD_REBOOT", "MIGRATING", "PASSWORD", "PAUSED", "REBOOT", "REBUILD",
-    "RESCUE", "RESIZE", "REVERT_RESIZE", "SHELVED", "SHELVED_OFFLOADED", "SHUTOFF", "SOFT_DELETED", "SUSPENDED",
-    "UNKNOWN", "VERIFY_RESIZE",
+    "ACTIVE",
+    "BUILD",
+    "DELETED",
+    "ERROR",
+    "HARD_REBOOT",
+    "MIGRATING",
+    "PASSWORD",
+    "PAUSED",
+    "REBOOT",
+    "REBUILD",
+    "RESCUE",
+    "RESIZE",
+    "REVERT_RESIZE",
+    "SHELVED",
+    "SHELVED_OFFLOADED",
+    "SHUTOFF",
+    "SOFT_DELETED",
+    "SUSPENDED",
+    "UNKNOWN",
+    "VERIFY_RESIZE",
 ];
 
 /// Every query parameter Nova knows; others are errors from 2.75.
 const KNOWN: &[&str] = &[
-    "limit", "marker", "sort_key", "sort_dir", "all_tenants", "name", "status", "flavor", "image", "ip", "ip6",
-    "tags", "tags-any", "not-tags", "not-tags-any", "changes-since", "changes-before", "reservation_id", "key_name",
-    "locked", "availability_zone", "deleted", "uuid", "host", "hostname", "node", "metadata", "system_metadata",
-    "project_id", "tenant_id", "user_id", "power_state", "task_state", "vm_state", "progress", "config_drive",
-    "created_at", "launched_at", "terminated_at", "description", "display_name", "instance_name", "kernel_id",
-    "launch_index", "ramdisk_id", "root_device_name", "soft_deleted", "access_ip_v4", "access_ip_v6", "auto_disk_config",
-    "disk_config", "not_tags", "not_tags_any", "tags_any",
+    "limit",
+    "marker",
+    "sort_key",
+    "sort_dir",
+    "all_tenants",
+    "name",
+    "status",
+    "flavor",
+    "image",
+    "ip",
+    "ip6",
+    "tags",
+    "tags-any",
+    "not-tags",
+    "not-tags-any",
+    "changes-since",
+    "changes-before",
+    "reservation_id",
+    "key_name",
+    "locked",
+    "availability_zone",
+    "deleted",
+    "uuid",
+    "host",
+    "hostname",
+    "node",
+    "metadata",
+    "system_metadata",
+    "project_id",
+    "tenant_id",
+    "user_id",
+    "power_state",
+    "task_state",
+    "vm_state",
+    "progress",
+    "config_drive",
+    "created_at",
+    "launched_at",
+    "terminated_at",
+    "description",
+    "display_name",
+    "instance_name",
+    "kernel_id",
+    "launch_index",
+    "ramdisk_id",
+    "root_device_name",
+    "soft_deleted",
+    "access_ip_v4",
+    "access_ip_v6",
+    "auto_disk_config",
+    "disk_config",
+    "not_tags",
+    "not_tags_any",
+    "tags_any",
 ];
 
 pub struct Filter {
@@ -53,9 +117,15 @@ impl Filter {
             let message = format!("'{key}' does not match any of the regexes: '^_'");
             return Err(errors::nova(400, message));
         }
-        let statuses = ask.params("status").into_iter().map(str::to_ascii_uppercase);
+        let statuses = ask
+            .params("status")
+            .into_iter()
+            .map(str::to_ascii_uppercase);
         let statuses: Vec<String> = statuses.collect();
-        if statuses.iter().any(|status| !STATUSES.contains(&status.as_str())) {
+        if statuses
+            .iter()
+            .any(|status| !STATUSES.contains(&status.as_str()))
+        {
             return Err(errors::nova(400, "Invalid status value"));
         }
         Ok(Self {
@@ -63,7 +133,11 @@ impl Filter {
             address: pattern(call, "ip")?,
             statuses,
             exact: exact(call),
-            tags: if ignore_tags { Vec::new() } else { tag_rules(call) },
+            tags: if ignore_tags {
+                Vec::new()
+            } else {
+                tag_rules(call)
+            },
             since: time(call, "changes-since")?,
             before: time(call, "changes-before")?,
         })
@@ -80,15 +154,27 @@ impl Filter {
     }
 
     pub fn takes(&self, server: &Server) -> bool {
-        let name = self.name.as_ref().is_none_or(|name| name.is_match(&server.name));
+        let name = self
+            .name
+            .as_ref()
+            .is_none_or(|name| name.is_match(&server.name));
         let address = self.address.as_ref().is_none_or(|pattern| {
-            server.addresses.iter().any(|address| pattern.is_match(&address.addr))
+            server
+                .addresses
+                .iter()
+                .any(|address| pattern.is_match(&address.addr))
         });
         let status = show::status(server);
         name && address
             && (self.statuses.is_empty() || self.statuses.iter().any(|wanted| wanted == status))
-            && self.exact.iter().all(|(member, wanted)| value(server, member) == *wanted)
-            && self.tags.iter().all(|(rule, tags)| tagged(server, *rule, tags))
+            && self
+                .exact
+                .iter()
+                .all(|(member, wanted)| value(server, member) == *wanted)
+            && self
+                .tags
+                .iter()
+                .all(|(rule, tags)| tagged(server, *rule, tags))
             && self.since.is_none_or(|since| server.updated >= since)
             && self.before.is_none_or(|before| server.updated <= before)
     }
@@ -99,21 +185,36 @@ fn known(key: &str) -> bool {
 }
 
 fn pattern(call: &Call, name: &str) -> Result<Option<Regex>, Box<Said>> {
-    let Some(text) = call.ask.param(name) else { return Ok(None) };
+    let Some(text) = call.ask.param(name) else {
+        return Ok(None);
+    };
     let built = Regex::new(text);
-    built.map(Some).map_err(|_| errors::nova(400, format!("Invalid regular expression in {name}: {text}")))
+    built
+        .map(Some)
+        .map_err(|_| errors::nova(400, format!("Invalid regular expression in {name}: {text}")))
 }
 
 fn time(call: &Call, name: &str) -> Result<Option<Timestamp>, Box<Said>> {
     if name == "changes-before" && call.version < 66 {
         return Ok(None);
     }
-    let Some(text) = call.ask.param(name) else { return Ok(None) };
-    let zoned = if text.ends_with('Z') || text.contains('+') { text.to_owned() } else { format!("{text}Z") };
-    let message = || {
-        format!("Invalid input for query parameters {name}. Value: {text}. '{text}' is not a 'date-time'")
+    let Some(text) = call.ask.param(name) else {
+        return Ok(None);
     };
-    zoned.parse().map(Some).map_err(|_| errors::nova(400, message()))
+    let zoned = if text.ends_with('Z') || text.contains('+') {
+        text.to_owned()
+    } else {
+        format!("{text}Z")
+    };
+    let message = || {
+        format!(
+            "Invalid input for query parameters {name}. Value: {text}. '{text}' is not a 'date-time'"
+        )
+    };
+    zoned
+        .parse()
+        .map(Some)
+        .map_err(|_| errors::nova(400, message()))
 }
 
 /// Compared as they are. Members of a project may use only these, the last ones from 2.83.
@@ -129,7 +230,9 @@ fn exact(call: &Call) -> Vec<(&'static str, String)> {
         ("power_state", 83),
     ];
     let asked = filters.iter().filter(|(_, since)| call.version >= *since);
-    asked.filter_map(|(name, _)| Some((*name, call.ask.param(name)?.to_owned()))).collect()
+    asked
+        .filter_map(|(name, _)| Some((*name, call.ask.param(name)?.to_owned())))
+        .collect()
 }
 
 fn tag_rules(call: &Call) -> Vec<(TagRule, Vec<String>)> {

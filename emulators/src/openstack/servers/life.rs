@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::super::OpenStack;
-use super::super::world::{Fate, Phase, Trouble};
+use super::super::world::{Fate, Flavor, Phase, Trouble};
 use super::place::Placed;
 use crate::machine::{Boot, Effect, Size};
 
@@ -32,8 +32,14 @@ impl OpenStack {
     }
 
     fn step(&mut self, id: &str, at: Timestamp) {
-        let Some(server) = self.world.servers.get(id) else { return };
-        let gap = self.settings.build_ms.saturating_sub(self.settings.schedule_ms) / STEPS;
+        let Some(server) = self.world.servers.get(id) else {
+            return;
+        };
+        let gap = self
+            .settings
+            .build_ms
+            .saturating_sub(self.settings.schedule_ms)
+            / STEPS;
         if server.deleting && server.phase.is_alive() {
             return self.finish_delete(id, at);
         }
@@ -65,17 +71,25 @@ impl OpenStack {
     }
 
     pub(super) fn turn(&mut self, id: &str, at: Timestamp, phase: Phase) {
-        let Some(server) = self.world.servers.get_mut(id) else { return };
+        let Some(server) = self.world.servers.get_mut(id) else {
+            return;
+        };
         let before = std::mem::replace(&mut server.phase, phase);
         server.updated = at;
         if phase == Phase::Active && server.launched.is_none() {
             server.launched = Some(at);
         }
-        self.journal.change(at, ("server", id, &server.name), format!("{before:?} -> {phase:?}"));
+        self.journal.change(
+            at,
+            ("server", id, &server.name),
+            format!("{before:?} -> {phase:?}"),
+        );
     }
 
     fn leave_scheduling(&mut self, id: &str, at: Timestamp, gap: u64) {
-        let Some(server) = self.world.servers.get(id) else { return };
+        let Some(server) = self.world.servers.get(id) else {
+            return;
+        };
         let default = self.world.default_zone.clone();
         match self.place(server) {
             Placed::On { host, zone } => {
@@ -91,7 +105,16 @@ impl OpenStack {
                 {
                     server.zone = default.unwrap_or_default();
                 }
-                self.fail(id, at, Trouble { code, created: at, message, hidden_in_lists: true });
+                self.fail(
+                    id,
+                    at,
+                    Trouble {
+                        code,
+                        created: at,
+                        message,
+                        hidden_in_lists: true,
+                    },
+                );
             }
         }
     }
@@ -100,16 +123,23 @@ impl OpenStack {
         if self.plug(id, at) {
             return self.enter(id, at, Phase::Mapping, gap);
         }
-        self.abort(id, at, "Failed to allocate the network(s), not rescheduling.");
+        self.abort(
+            id,
+            at,
+            "Failed to allocate the network(s), not rescheduling.",
+        );
     }
 
     fn leave_spawning(&mut self, id: &str, at: Timestamp) {
-        let Some(server) = self.world.servers.get(id) else { return };
+        let Some(server) = self.world.servers.get(id) else {
+            return;
+        };
         let mut hosts = self.world.hosts.iter();
         let host = hosts.find(|host| Some(&host.name) == server.host.as_ref());
         let broken = host.and_then(|host| host.broken.clone());
         let scripted = server.fates.contains(&Fate::ErrorAfterBuild);
-        let why = broken.or_else(|| scripted.then(|| "Failed to build and run instance (scripted)".to_owned()));
+        let why = broken
+            .or_else(|| scripted.then(|| "Failed to build and run instance (scripted)".to_owned()));
         if let Some(why) = why {
             return self.abort(id, at, &why);
         }
@@ -124,10 +154,21 @@ impl OpenStack {
         if let Some(server) = self.world.servers.get_mut(id) {
             server.host = None;
             server.zone = String::new();
-            server.volumes.retain(|volume| !volume.delete_on_termination);
+            server
+                .volumes
+                .retain(|volume| !volume.delete_on_termination);
         }
         let message = format!("Build of instance {id} aborted: {why}");
-        self.fail(id, at, Trouble { code: 500, created: at, message, hidden_in_lists: false });
+        self.fail(
+            id,
+            at,
+            Trouble {
+                code: 500,
+                created: at,
+                message,
+                hidden_in_lists: false,
+            },
+        );
     }
 
     fn fail(&mut self, id: &str, at: Timestamp, trouble: Trouble) {
@@ -139,10 +180,16 @@ impl OpenStack {
 
     pub(super) fn boot(&mut self, id: &str) {
         let region = self.world.region.clone();
-        let Some(server) = self.world.servers.get_mut(id) else { return };
-        server.console.push_str("[    0.000000] Booting the emulated machine\n");
+        let Some(server) = self.world.servers.get_mut(id) else {
+            return;
+        };
+        server
+            .console
+            .push_str("[    0.000000] Booting the emulated machine\n");
         if server.fates.contains(&Fate::NeverJoins) {
-            server.console.push_str("[    9.000000] no network: waiting for a link on eth0 (scripted: never joins)\n");
+            server.console.push_str(
+                "[    9.000000] no network: waiting for a link on eth0 (scripted: never joins)\n",
+            );
             return;
         }
         self.effects.push(Effect::Boot(Boot {
@@ -155,12 +202,15 @@ impl OpenStack {
                 cpus: server.flavor.vcpus,
                 memory_mib: server.flavor.ram,
                 disk_gib: server.flavor.disk,
+                gpus: gpus(&server.flavor),
             },
         }));
     }
 
     pub(super) fn halt(&mut self, id: &str) {
-        self.effects.push(Effect::Halt { machine: id.to_owned() });
+        self.effects.push(Effect::Halt {
+            machine: id.to_owned(),
+        });
     }
 
     pub(super) fn finish_delete(&mut self, id: &str, at: Timestamp) {
@@ -168,9 +218,27 @@ impl OpenStack {
         self.unplug(id, at);
         if let Some(server) = self.world.servers.get_mut(id) {
             server.host = None;
-            server.volumes.retain(|volume| !volume.delete_on_termination);
+            server
+                .volumes
+                .retain(|volume| !volume.delete_on_termination);
         }
         self.turn(id, at, Phase::Deleted);
         self.after(id, at, self.settings.deleted_ms);
     }
+}
+
+/// From `pci_passthrough:alias` (`a100:1,other:2`) and `resources:VGPU`.
+fn gpus(flavor: &Flavor) -> u32 {
+    let spec = |name: &str| {
+        flavor
+            .extra_specs
+            .get(name)
+            .map(String::as_str)
+            .unwrap_or_default()
+    };
+    let aliases = spec("pci_passthrough:alias").split(',');
+    let cards = aliases.filter_map(|alias| alias.split_once(':')?.1.trim().parse::<u32>().ok());
+    cards
+        .fold(0, u32::saturating_add)
+        .saturating_add(spec("resources:VGPU").parse().unwrap_or(0))
 }

@@ -14,8 +14,16 @@ use super::show;
 
 impl OpenStack {
     pub(super) fn list_servers(&self, call: &Call, detail: bool) -> Outcome {
-        if call.ask.param("all_tenants").is_some_and(|text| text != "0" && !text.eq_ignore_ascii_case("false")) {
-            let action = if detail { "servers:detail:get_all_tenants" } else { "servers:index:get_all_tenants" };
+        if call
+            .ask
+            .param("all_tenants")
+            .is_some_and(|text| text != "0" && !text.eq_ignore_ascii_case("false"))
+        {
+            let action = if detail {
+                "servers:detail:get_all_tenants"
+            } else {
+                "servers:index:get_all_tenants"
+            };
             return Err(denied(action));
         }
         let filter = Filter::read(call, self.settings.ignore_tag_filters)?;
@@ -35,7 +43,11 @@ impl OpenStack {
                     return json!({"id": server.id, "name": server.name, "links": links});
                 }
                 let mut shown = self.show(call, server);
-                if let Some(trouble) = server.trouble.as_ref().filter(|trouble| !trouble.hidden_in_lists) {
+                if let Some(trouble) = server
+                    .trouble
+                    .as_ref()
+                    .filter(|trouble| !trouble.hidden_in_lists)
+                {
                     shown["fault"] = show::trouble(trouble);
                 }
                 shown
@@ -48,9 +60,17 @@ impl OpenStack {
         Ok(Said::json(200, body))
     }
 
-    fn page_of_servers(&self, call: &Call, filter: &Filter) -> Result<(Vec<&Server>, Option<Value>), Box<Said>> {
+    fn page_of_servers(
+        &self,
+        call: &Call,
+        filter: &Filter,
+    ) -> Result<(Vec<&Server>, Option<Value>), Box<Said>> {
         let lag = i64::try_from(self.settings.list_lag_ms).unwrap_or(i64::MAX);
-        let own = self.world.servers.values().filter(|server| server.project == call.caller.project());
+        let own = self
+            .world
+            .servers
+            .values()
+            .filter(|server| server.project == call.caller.project());
         let mut sorted: Vec<&Server> = own.collect();
         let key = call.ask.param("sort_key").unwrap_or("created_at");
         let up = call.ask.param("sort_dir") == Some("asc");
@@ -70,8 +90,16 @@ impl OpenStack {
             let age = call.ask.now.duration_since(server.created).as_millis();
             filter::listed(server, filter) && filter.takes(server) && age >= i128::from(lag)
         });
-        let unmarked = Call { ask: &without_marker(call), version: call.version, caller: call.caller.clone() };
-        unmarked.page(taken.collect(), |server| &server.id, self.settings.page_limit)
+        let unmarked = Call {
+            ask: &without_marker(call),
+            version: call.version,
+            caller: call.caller.clone(),
+        };
+        unmarked.page(
+            taken.collect(),
+            |server| &server.id,
+            self.settings.page_limit,
+        )
     }
 }
 

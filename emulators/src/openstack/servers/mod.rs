@@ -3,9 +3,11 @@
 mod act;
 mod check;
 mod create;
+mod devices;
 mod filter;
 mod labels;
 mod life;
+mod limits;
 mod list;
 mod place;
 mod show;
@@ -63,7 +65,10 @@ impl OpenStack {
                 let message = "Unexpected API Error. Please report this at http://bugs.launchpad.net/nova/ and attach the Nova API log if possible.\n<class 'nova.exception.NovaException'>";
                 return Err(errors::nova(500, message));
             }
-            return Ok(Said::json(200, json!({"server": show::unknown(call, server, true)})));
+            return Ok(Said::json(
+                200,
+                json!({"server": show::unknown(call, server, true)}),
+            ));
         }
         let mut shown = self.show(call, server);
         if call.version >= 71 {
@@ -80,10 +85,17 @@ impl OpenStack {
     fn server_part(&self, call: &Call, id: &str, part: &str) -> Option<Outcome> {
         // actions are remembered longer than the server
         if part == "os-instance-actions" {
-            let own = self.world.servers.get(id).filter(|server| server.project == call.caller.project());
+            let own = self
+                .world
+                .servers
+                .get(id)
+                .filter(|server| server.project == call.caller.project());
             return Some(own.map(show::actions).ok_or_else(|| not_found(id)));
         }
-        if !matches!(part, "os-interface" | "os-volume_attachments" | "os-security-groups" | "ips") {
+        if !matches!(
+            part,
+            "os-interface" | "os-volume_attachments" | "os-security-groups" | "ips"
+        ) {
             return None;
         }
         let server = match self.own_server(call, id) {
@@ -109,7 +121,10 @@ impl OpenStack {
     }
 
     fn interfaces(&self, server: &Server) -> Vec<Value> {
-        let ports = server.nics.iter().filter_map(|nic| self.world.ports.get(nic.port.as_ref()?));
+        let ports = server
+            .nics
+            .iter()
+            .filter_map(|nic| self.world.ports.get(nic.port.as_ref()?));
         ports
             .map(|port| {
                 json!({
@@ -163,9 +178,16 @@ impl OpenStack {
             server.updated = call.ask.now;
         }
         let server = self.own_server(call, id)?;
-        self.journal.change(call.ask.now, ("server", id, &server.name.clone()), "renamed".into());
+        self.journal.change(
+            call.ask.now,
+            ("server", id, &server.name.clone()),
+            "renamed".into(),
+        );
         let server = self.own_server(call, id)?;
-        Ok(Said::json(200, json!({"server": self.show_updated(call, server)})))
+        Ok(Said::json(
+            200,
+            json!({"server": self.show_updated(call, server)}),
+        ))
     }
 }
 

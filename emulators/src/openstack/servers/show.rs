@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
+use super::super::OpenStack;
 use super::super::nova::Call;
 use super::super::tokens::fixed_id;
 use super::super::wire::{Object, Said, seconds, str_of, zoneless};
 use super::super::world::{Phase, Server, Trouble};
-use super::super::OpenStack;
 
 impl OpenStack {
     /// Without the members that only a single server has.
@@ -30,7 +30,10 @@ impl OpenStack {
         }
         let groups = self.live_groups(server);
         if !groups.is_empty() {
-            let names: Vec<Value> = groups.iter().map(|group| json!({"name": str_of(group, "name")})).collect();
+            let names: Vec<Value> = groups
+                .iter()
+                .map(|group| json!({"name": str_of(group, "name")}))
+                .collect();
             shown["security_groups"] = json!(names);
         }
         later(&mut shown, server, call.version);
@@ -52,9 +55,7 @@ impl OpenStack {
     }
 
     fn show_plain(&self, call: &Call, server: &Server) -> Value {
-        let bookmark = |what: &str, id: &str| {
-            json!([{"rel": "bookmark", "href": format!("{}/compute/{what}/{id}", call.ask.base)}])
-        };
+        let bookmark = |what: &str, id: &str| json!([{"rel": "bookmark", "href": format!("{}/compute/{what}/{id}", call.ask.base)}]);
         let image = match &server.image {
             None => json!(""),
             Some(id) => json!({"id": id, "links": bookmark("images", id)}),
@@ -88,10 +89,18 @@ impl OpenStack {
 
     /// Groups of the ports the server holds now, by name.
     pub(super) fn live_groups(&self, server: &Server) -> Vec<&Object> {
-        let ports = server.nics.iter().filter_map(|nic| self.world.ports.get(nic.port.as_ref()?));
+        let ports = server
+            .nics
+            .iter()
+            .filter_map(|nic| self.world.ports.get(nic.port.as_ref()?));
         let held = ports.filter(|port| str_of(port, "device_id") == server.id);
         let mut groups: Vec<&Object> = held
-            .flat_map(|port| port.get("security_groups").and_then(Value::as_array).into_iter().flatten())
+            .flat_map(|port| {
+                port.get("security_groups")
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten()
+            })
             .filter_map(|id| self.world.security_groups.get(id.as_str()?))
             .collect();
         groups.sort_by_key(|group| str_of(group, "name"));
@@ -181,7 +190,9 @@ pub fn addresses(server: &Server, extended: bool) -> Value {
             shown["OS-EXT-IPS:type"] = json!("fixed");
             shown["OS-EXT-IPS-MAC:mac_addr"] = json!(address.mac);
         }
-        let list = networks.entry(address.network.clone()).or_insert_with(|| json!([]));
+        let list = networks
+            .entry(address.network.clone())
+            .or_insert_with(|| json!([]));
         if let Some(list) = list.as_array_mut() {
             list.push(shown);
         }
@@ -218,7 +229,9 @@ fn volumes(server: &Server, version: u32) -> Value {
 
 /// A hash of host and project: equal means the same hypervisor.
 fn host_id(server: &Server) -> String {
-    let Some(host) = &server.host else { return String::new() };
+    let Some(host) = &server.host else {
+        return String::new();
+    };
     let text = format!("{}{host}", server.project);
     let mut id = fixed_id(&text) + &fixed_id(&format!("{text}+"));
     id.truncate(56);
