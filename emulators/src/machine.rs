@@ -11,50 +11,6 @@ use serde_json::Value;
 use crate::faults::Script;
 use crate::journal::Journal;
 
-/// A cloud as a value. It has no clock, no sockets and no randomness of its own.
-pub trait Machine: Send + 'static {
-    /// One request. Everything that became due before `now` happens first.
-    fn handle(&mut self, request: &Request<Bytes>, now: Timestamp) -> (Reply, Vec<Effect>);
-
-    /// Let time pass without a request.
-    fn pass(&mut self, now: Timestamp) -> Vec<Effect>;
-
-    /// When does the next thing happen by itself?
-    fn next_due(&self) -> Option<Timestamp>;
-
-    /// Go on with a held request. `None` while it is still held.
-    fn resume(&mut self, ticket: Ticket, now: Timestamp) -> Option<(Reply, Vec<Effect>)>;
-
-    /// The caller of a held request is gone: before its effect it never happens, after it nobody hears of it.
-    fn abandon(&mut self, ticket: Ticket);
-
-    /// Held requests, with the id of the fault that holds them.
-    fn held(&self) -> Vec<(Ticket, String)>;
-
-    /// Let held requests go on: those of one fault, or all.
-    fn release(&mut self, fault: Option<&str>) -> Released;
-
-    /// Add to what the screen of this machine shows.
-    fn print(&mut self, machine: &str, text: &str);
-
-    /// Everything it knows, for tests and people. Secrets included: it is an emulator.
-    fn state(&self) -> Value;
-
-    fn settings(&self) -> Value;
-
-    /// Change some settings; the error names the member that is wrong.
-    fn change_settings(&mut self, change: Value) -> Result<(), String>;
-
-    fn script(&self) -> &Script;
-
-    fn script_mut(&mut self) -> &mut Script;
-
-    fn journal(&self) -> &Journal;
-
-    /// The names of `fate` faults this cloud understands.
-    fn fates(&self) -> &'static [&'static str];
-}
-
 /// The number of a held request.
 pub type Ticket = u64;
 
@@ -123,4 +79,48 @@ pub struct Size {
     pub memory_mib: u64,
     pub disk_gib: u64,
     pub gpus: u32,
+}
+
+/// A cloud as a value. It has no clock, no sockets and no randomness of its own.
+pub trait Machine: Send + 'static {
+    /// One request. Everything that became due before `now` happens first.
+    fn handle(&mut self, request: &Request<Bytes>, now: Timestamp) -> (Reply, Vec<Effect>);
+
+    /// Let time pass without a request.
+    fn pass(&mut self, now: Timestamp) -> Vec<Effect>;
+
+    /// When does the next thing happen by itself?
+    fn next_due(&self) -> Option<Timestamp>;
+
+    /// Go on with a held request. `None` while it is still held.
+    fn resume(&mut self, ticket: Ticket, now: Timestamp) -> Option<(Reply, Vec<Effect>)>;
+
+    /// The caller of a held request is gone: before its effect it never happens, after it nobody hears of it.
+    fn abandon(&mut self, ticket: Ticket);
+
+    /// Held requests, with the id of the fault that holds them.
+    fn held(&self) -> Vec<(Ticket, String)>;
+
+    /// Let held requests go on: those of one fault, or all.
+    fn release(&mut self, fault: Option<&str>) -> Released;
+
+    /// Add to what the screen of this machine shows.
+    fn print(&mut self, machine: &str, text: &str);
+
+    /// Everything it knows, for tests and people. Secrets included: it is an emulator.
+    fn state(&self) -> Value;
+
+    fn settings(&self) -> Value;
+
+    /// Change some settings; the error names the member that is wrong.
+    fn change_settings(&mut self, change: Value) -> Result<(), String>;
+
+    fn script(&self) -> &Script;
+
+    fn script_mut(&mut self) -> &mut Script;
+
+    fn journal(&self) -> &Journal;
+
+    /// The names of `fate` faults this cloud understands.
+    fn fates(&self) -> &'static [&'static str];
 }

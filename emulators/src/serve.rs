@@ -163,10 +163,8 @@ pub fn write_access(out: &Path, url: &str, access: &Access) -> Result<()> {
         ("OS_REGION_NAME", region.clone()),
         ("EMULATED_ADMIN_URL", format!("{url}/admin")),
     ];
-    let env: String = env
-        .iter()
-        .map(|(name, value)| format!("export {name}='{value}'\n"))
-        .collect();
+    let env = env.map(|(name, value)| format!("export {name}='{value}'\n"));
+    let env = env.concat();
     write_whole(&clouds_path, &clouds)?;
     // last, because its presence says that all is ready
     write_whole(&out.join("openstack.env"), &env)

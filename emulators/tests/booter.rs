@@ -49,7 +49,7 @@ struct Place {
 }
 
 /// One running server and a booter for it.
-async fn place(name: &str) -> Place {
+fn place(name: &str) -> Place {
     let dir = std::env::temp_dir().join(format!("jb-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
     let kubelet = dir.join("kubelet");
@@ -148,7 +148,7 @@ impl Place {
 
 #[tokio::test]
 async fn a_kubelet_runs_with_what_the_user_data_says_until_the_machine_halts() {
-    let place = place("flags").await;
+    let place = place("flags");
     place.boot(Some(STANDARD.encode(USER_DATA)));
     let pid = place.started().await;
     let arguments = std::fs::read_to_string(place.dir.join("arguments")).unwrap();
@@ -188,7 +188,7 @@ async fn a_kubelet_runs_with_what_the_user_data_says_until_the_machine_halts() {
 
 #[tokio::test]
 async fn a_kubelet_that_ignores_the_request_is_killed_when_the_emulator_stops() {
-    let place = place("stubborn").await;
+    let place = place("stubborn");
     std::fs::write(place.dir.join("stubborn"), "").unwrap();
     place.boot(Some(STANDARD.encode(USER_DATA)));
     let pid = place.started().await;
@@ -199,7 +199,7 @@ async fn a_kubelet_that_ignores_the_request_is_killed_when_the_emulator_stops() 
 
 #[tokio::test]
 async fn a_machine_without_user_data_says_so_on_its_console() {
-    let place = place("none").await;
+    let place = place("none");
     place.boot(None);
     place
         .until("the console says why", |place| {

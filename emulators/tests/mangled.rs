@@ -10,6 +10,38 @@ use serde_json::Value;
 
 const ROUNDS: u64 = 40;
 
+const ODD_ENDS: &[&str] = &[
+    "/",
+    "//",
+    "%",
+    "%ff",
+    "?limit=-1",
+    "?limit=99999999999999999999",
+    "?marker=",
+    "&name=[",
+    "?name=%28",
+    "?tags=,,",
+    "?changes-since=x",
+    "/x/y/z",
+    "?sort_key=%00",
+    "?fields=",
+    "&limit=0",
+];
+
+const VERSIONS: &[&str] = &[
+    "2.1",
+    "2.26",
+    "2.52",
+    "2.79",
+    "2.93",
+    "latest",
+    "2.",
+    "x.y",
+    "2.99999999999",
+    "3.0",
+    "",
+];
+
 /// Every recorded request, bent in many ways, with a token that is good.
 #[test]
 fn a_mangled_request_gets_an_error_of_its_service_and_never_a_panic() {
@@ -99,42 +131,12 @@ fn mangled(recorded: &Value, token: &str, dice: &mut Dice) -> Option<Request<Byt
     let mut path =
         format!("{prefix}{}", recorded["request"]["path"].as_str().unwrap()).replace('^', "%5E");
     if one_in(dice, 3) {
-        let odd = [
-            "/",
-            "//",
-            "%",
-            "%ff",
-            "?limit=-1",
-            "?limit=99999999999999999999",
-            "?marker=",
-            "&name=[",
-            "?name=%28",
-            "?tags=,,",
-            "?changes-since=x",
-            "/x/y/z",
-            "?sort_key=%00",
-            "?fields=",
-            "&limit=0",
-        ];
-        path.push_str(odd[pick(dice, odd.len())]);
+        path.push_str(ODD_ENDS[pick(dice, ODD_ENDS.len())]);
     }
     let body = match &recorded["request"]["body"] {
         Value::Null => Vec::new(),
         body => bent(body.clone(), dice),
     };
-    let versions = [
-        "2.1",
-        "2.26",
-        "2.52",
-        "2.79",
-        "2.93",
-        "latest",
-        "2.",
-        "x.y",
-        "2.99999999999",
-        "3.0",
-        "",
-    ];
     let request = Request::builder()
         .method(method)
         .uri(path)
@@ -149,7 +151,7 @@ fn mangled(recorded: &Value, token: &str, dice: &mut Dice) -> Option<Request<Byt
         )
         .header(
             "openstack-api-version",
-            format!("compute {}", versions[pick(dice, versions.len())]),
+            format!("compute {}", VERSIONS[pick(dice, VERSIONS.len())]),
         )
         .body(Bytes::from(body));
     request.ok()
@@ -165,9 +167,9 @@ fn bent(mut body: Value, dice: &mut Dice) -> Vec<u8> {
     if one_in(dice, 5) && !bytes.is_empty() {
         let at = pick(dice, bytes.len());
         if one_in(dice, 2) {
-            bytes.truncate(at)
+            bytes.truncate(at);
         } else {
-            bytes[at] = 0xff
+            bytes[at] = 0xff;
         }
     }
     bytes

@@ -132,7 +132,7 @@ impl Emulator {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_mins(1);
         while !out.join("openstack.env").exists() {
             assert!(
                 Instant::now() < deadline,

@@ -86,7 +86,7 @@ impl Run {
             .lines()
             .find_map(|line| line.strip_prefix("x-subject-token: "))
             .unwrap();
-        run.token = header.to_owned();
+        header.clone_into(&mut run.token);
         run
     }
 
@@ -143,7 +143,7 @@ impl Drop for Run {
 }
 
 fn until(what: &str, check: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_mins(1);
     while !check() {
         assert!(Instant::now() < deadline, "never: {what}");
         std::thread::sleep(Duration::from_millis(20));

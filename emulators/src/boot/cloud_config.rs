@@ -35,7 +35,7 @@ struct Entry {
     append: bool,
 }
 
-pub fn files(boot: &Boot) -> Result<Files, String> {
+pub(super) fn files(boot: &Boot) -> Result<Files, String> {
     let text = template::render(&text(boot)?, boot)?;
     let first = text.lines().next().unwrap_or_default().trim_end();
     match first {

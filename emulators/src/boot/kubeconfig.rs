@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{BOOTSTRAP, Files};
 
 #[derive(Debug)]
-pub struct Cluster {
+pub(super) struct Cluster {
     pub endpoint: String,
     pub ca: Option<String>,
     pub token: String,
@@ -66,7 +66,7 @@ struct User {
 }
 
 /// Errors name the member, never its value: one of them is the token.
-pub fn read(text: &str, files: &Files) -> Result<Cluster, String> {
+pub(super) fn read(text: &str, files: &Files) -> Result<Cluster, String> {
     let wrong = |what: &str| format!("kubelet: {BOOTSTRAP}: {what}");
     let config: Config = serde_saphyr::from_str(text)
         .map_err(|_| wrong("not a kubeconfig (YAML with clusters, contexts, users)"))?;

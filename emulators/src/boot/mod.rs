@@ -120,6 +120,7 @@ mod tests {
         }
     }
 
+    #[allow(clippy::unnecessary_wraps)] // user data is optional, and cases without it stand beside
     fn encoded(text: &str) -> Option<String> {
         Some(STANDARD.encode(text))
     }
@@ -136,19 +137,19 @@ mod tests {
         let text = usual(
             "--provider-id=openstack:///{{ v1.instance_id }} --node-labels=zone={{v1.availability_zone}} --register-with-taints=karpenter.sh/unregistered:NoExecute",
         );
-        let plan = plan(&boot(encoded(&text))).unwrap();
-        assert_eq!(plan.provider_id.as_deref(), Some("openstack:///7b5f-id"));
-        assert_eq!(plan.labels.as_deref(), Some("zone=az-b"));
+        let joined = plan(&boot(encoded(&text))).unwrap();
+        assert_eq!(joined.provider_id.as_deref(), Some("openstack:///7b5f-id"));
+        assert_eq!(joined.labels.as_deref(), Some("zone=az-b"));
         assert_eq!(
-            plan.taints.as_deref(),
+            joined.taints.as_deref(),
             Some("karpenter.sh/unregistered:NoExecute")
         );
         assert_eq!(
-            (plan.node_name.as_str(), plan.endpoint.as_str()),
+            (joined.node_name.as_str(), joined.endpoint.as_str()),
             ("pool-x7k2p", "https://10.0.0.1:6443")
         );
         assert_eq!(
-            (plan.ca.as_deref(), plan.token.as_str()),
+            (joined.ca.as_deref(), joined.token.as_str()),
             (Some("CA-PEM"), "abcdef.0123456789abcdef")
         );
     }
@@ -214,22 +215,22 @@ mod tests {
     #[test]
     fn a_file_may_be_packed_in_every_way_cloud_init_knows() {
         use std::io::Write;
-        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        packed.write_all(KUBECONFIG.as_bytes()).unwrap();
-        let packed = STANDARD.encode(packed.finish().unwrap());
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(KUBECONFIG.as_bytes()).unwrap();
+        let zipped = STANDARD.encode(packer.finish().unwrap());
         let plain = STANDARD.encode(KUBECONFIG);
         for (encoding, content) in [
             ("b64", &plain),
             ("base64", &plain),
-            ("gz+b64", &packed),
-            ("gzip+base64", &packed),
+            ("gz+b64", &zipped),
+            ("gzip+base64", &zipped),
         ] {
             let text = format!(
                 "#cloud-config\nwrite_files:\n- path: {BOOTSTRAP}\n  encoding: {encoding}\n  content: {content}\n- path: {ENVIRONMENT}\n  content: KUBELET_EXTRA_ARGS=--max-pods=50\n"
             );
-            let plan = plan(&boot(encoded(&text))).unwrap();
-            assert_eq!(plan.kubeconfig, KUBECONFIG, "{encoding}");
-            assert_eq!(plan.max_pods.as_deref(), Some("50"));
+            let joined = plan(&boot(encoded(&text))).unwrap();
+            assert_eq!(joined.kubeconfig, KUBECONFIG, "{encoding}");
+            assert_eq!(joined.max_pods.as_deref(), Some("50"));
         }
     }
 

@@ -5,7 +5,7 @@ use crate::machine::Boot;
 const HEADER: &str = "## template: jinja";
 
 /// The text with expressions replaced, if its first line asks for it. Only plain `{{ v1.x }}` is understood.
-pub fn render(text: &str, boot: &Boot) -> Result<String, String> {
+pub(super) fn render(text: &str, boot: &Boot) -> Result<String, String> {
     let Some(body) = text.strip_prefix(HEADER) else {
         return Ok(text.to_owned());
     };

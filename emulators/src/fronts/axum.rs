@@ -101,13 +101,12 @@ fn truncated(response: http::Response<Bytes>, keep: usize) -> Response {
     let pieces = futures::stream::unfold(0, move |at| {
         let kept = kept.clone();
         async move {
-            match at {
-                0 => Some((Ok(kept), 1)),
-                _ => {
-                    // lets the first piece leave before the connection goes
-                    tokio::task::yield_now().await;
-                    Some((Err(io::Error::from(io::ErrorKind::ConnectionReset)), 2))
-                }
+            if at == 0 {
+                Some((Ok(kept), 1))
+            } else {
+                // lets the first piece leave before the connection goes
+                tokio::task::yield_now().await;
+                Some((Err(io::Error::from(io::ErrorKind::ConnectionReset)), 2))
             }
         }
     });

@@ -14,16 +14,16 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 
 /// A listener whose connections can be cut from outside.
-pub struct CutListener(pub TcpListener);
+pub(super) struct CutListener(pub TcpListener);
 
-pub struct CutStream {
+pub(super) struct CutStream {
     stream: TcpStream,
     knife: Knife,
 }
 
 /// Cuts one connection: the peer sees a reset, without another byte.
 #[derive(Clone, Default)]
-pub struct Knife(Arc<Edge>);
+pub(super) struct Knife(Arc<Edge>);
 
 #[derive(Default)]
 struct Edge {
@@ -32,7 +32,7 @@ struct Edge {
 }
 
 impl Knife {
-    pub fn cut(&self) {
+    pub(super) fn cut(&self) {
         self.0.cut.store(true, Ordering::SeqCst);
         self.0.waker.wake();
     }

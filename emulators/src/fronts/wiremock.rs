@@ -16,7 +16,7 @@ use super::engine::Engine;
 use crate::machine::{Machine, Reply};
 
 /// Longer than any caller waits.
-const SILENCE: Duration = Duration::from_secs(3600);
+const SILENCE: Duration = Duration::from_hours(1);
 
 /// Mounts the cloud behind every path of this server.
 pub async fn mount<M: Machine>(server: &MockServer, engine: Arc<Engine<M>>) {

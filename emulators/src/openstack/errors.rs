@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::wire::{Body, Said};
+use super::wire::{Body, Refusal, Said};
 
 /// Nova's (and Cinder's) shape: the only member is the kind of error.
-pub fn nova(status: u16, message: impl Into<String>) -> Box<Said> {
+pub(super) fn nova(status: u16, message: impl Into<String>) -> Refusal {
     let kind = match status {
         400 => "badRequest",
         401 => "unauthorized",
@@ -20,16 +20,16 @@ pub fn nova(status: u16, message: impl Into<String>) -> Box<Said> {
         _ => "computeFault",
     };
     let body = json!({kind: {"code": status, "message": message.into()}});
-    Box::new(Said::json(status, body).with("content-type", "application/json; charset=UTF-8"))
+    Refusal::from(Said::json(status, body).with("content-type", "application/json; charset=UTF-8"))
 }
 
-pub fn keystone(status: u16, message: &str) -> Box<Said> {
+pub(super) fn keystone(status: u16, message: &str) -> Refusal {
     let body = json!({"error": {"code": status, "message": message, "title": title(status)}});
-    Box::new(Said::json(status, body))
+    Refusal::from(Said::json(status, body))
 }
 
 /// Keystone's 400 always ends with the same two sentences.
-pub fn keystone_expected(what: &str) -> Box<Said> {
+pub(super) fn keystone_expected(what: &str) -> Refusal {
     keystone(
         400,
         &format!(
@@ -38,41 +38,41 @@ pub fn keystone_expected(what: &str) -> Box<Said> {
     )
 }
 
-pub fn neutron(status: u16, kind: &str, message: impl Into<String>) -> Box<Said> {
+pub(super) fn neutron(status: u16, kind: &str, message: impl Into<String>) -> Refusal {
     let message: String = message.into();
     let body = json!({"NeutronError": {"type": kind, "message": message, "detail": ""}});
-    Box::new(Said::json(status, body))
+    Refusal::from(Said::json(status, body))
 }
 
 /// The web framework's own shape: Glance, and Nova for paths it does not know.
-pub fn webob(status: u16, message: &str) -> Box<Said> {
+pub(super) fn webob(status: u16, message: &str) -> Refusal {
     let title = title(status);
     let body = json!({
         "message": format!("{message}<br /><br />\n\n\n"),
         "code": format!("{status} {title}"),
         "title": title,
     });
-    Box::new(Said::json(status, body))
+    Refusal::from(Said::json(status, body))
 }
 
 const WANTED: &str = "The request you have made requires authentication.";
 
 /// The 401 of every service but Glance.
-pub fn unauthorized(base: &str) -> Box<Said> {
+pub(super) fn unauthorized(base: &str) -> Refusal {
     let refused = keystone(401, WANTED);
-    Box::new(refused.with("www-authenticate", challenge(base)))
+    refused.with("www-authenticate", challenge(base))
 }
 
 /// Glance speaks JSON only to those who ask for it.
-pub fn unauthorized_glance(base: &str, accept: Option<&str>) -> Box<Said> {
+pub(super) fn unauthorized_glance(base: &str, accept: Option<&str>) -> Refusal {
     let text = "This server could not verify that you are authorized to access the document you requested. Either you supplied the wrong credentials (e.g., bad password), or your browser does not understand how to supply the credentials required.";
     let json = accept.is_some_and(|accept| accept.contains("json"));
     let refused = if json {
         webob(401, text)
     } else {
-        Box::new(Said::html(401, text))
+        Refusal::from(Said::html(401, text))
     };
-    Box::new(refused.with("www-authenticate", challenge(base)))
+    refused.with("www-authenticate", challenge(base))
 }
 
 fn challenge(base: &str) -> String {
@@ -80,7 +80,7 @@ fn challenge(base: &str) -> String {
 }
 
 /// What the service behind this path says with this status, for scripted faults.
-pub fn scripted(service: Option<&str>, status: u16, base: &str) -> Box<Said> {
+pub(super) fn scripted(service: Option<&str>, status: u16, base: &str) -> Refusal {
     let message = match status {
         429 => "This request was rate-limited.",
         409 => "There was a conflict with another request.",
@@ -99,7 +99,7 @@ pub fn scripted(service: Option<&str>, status: u16, base: &str) -> Box<Said> {
         };
     }
     if matches!(status, 502..=504) {
-        return Box::new(Said::html(status, "The server is temporarily unavailable."));
+        return Refusal::from(Said::html(status, "The server is temporarily unavailable."));
     }
     match service {
         Some("identity") => keystone(status, message),
@@ -109,13 +109,13 @@ pub fn scripted(service: Option<&str>, status: u16, base: &str) -> Box<Said> {
     }
 }
 
-pub fn with_retry_after(mut said: Box<Said>, after: &str) -> Box<Said> {
-    if let Body::Json(Value::Object(members)) = &mut said.body
+pub(super) fn with_retry_after(mut said: Refusal, after: &str) -> Refusal {
+    if let Body::Json(Value::Object(members)) = &mut said.0.body
         && let Some(limit) = members.get_mut("overLimit").and_then(Value::as_object_mut)
     {
         limit.insert("retryAfter".to_owned(), after.into());
     }
-    Box::new(said.with("retry-after", after))
+    Refusal::from(said.0.with("retry-after", after))
 }
 
 fn title(status: u16) -> &'static str {

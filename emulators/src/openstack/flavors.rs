@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use serde_json::{Value, json};
 
 use super::nova::Call;
-use super::wire::{Outcome, Said};
+use super::wire::{Outcome, Refusal, Said};
 use super::world::Flavor;
 use super::{OpenStack, errors};
 
@@ -25,7 +25,7 @@ impl OpenStack {
         Some(outcome)
     }
 
-    fn flavor(&self, id: &str) -> Result<&Flavor, Box<Said>> {
+    fn flavor(&self, id: &str) -> Result<&Flavor, Refusal> {
         let found = self.world.flavors.iter().find(|flavor| flavor.id == id);
         found.ok_or_else(|| errors::nova(404, format!("Flavor {id} could not be found.")))
     }
@@ -40,7 +40,7 @@ impl OpenStack {
             "sort_key",
             "sort_dir",
         ])?;
-        let least = |name: &str| -> Result<u64, Box<Said>> {
+        let least = |name: &str| -> Result<u64, Refusal> {
             let text = call.ask.param(name).unwrap_or("0");
             text.parse()
                 .map_err(|_| errors::nova(400, format!("Invalid {name} filter [{text}]")))

@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::tokens::Grant;
-use super::wire::{Ask, Outcome, Said, str_of};
+use super::wire::{Ask, Outcome, Refusal, Said, str_of};
 use super::world::Credential;
 use super::{Object, OpenStack, errors, versions};
 
@@ -26,13 +26,17 @@ impl OpenStack {
         let token = token.ok_or_else(|| errors::unauthorized(&ask.base))?;
         match (ask.method.as_str(), rest) {
             ("GET" | "HEAD", ["auth", "tokens"]) => self.look_at_token(ask),
-            ("DELETE", ["auth", "tokens"]) => self.revoke(ask),
+            ("DELETE", ["auth", "tokens"]) => {
+                let subject = ask.header("x-subject-token").unwrap_or_default();
+                self.world.tokens.remove(subject);
+                Ok(Said::empty(204))
+            }
             ("GET", ["auth", "catalog"]) => {
                 let links = json!({"self": format!("{}/identity/v3/auth/catalog", ask.base)});
                 let catalog = self.catalog(&ask.base);
                 Ok(Said::json(200, json!({"catalog": catalog, "links": links})))
             }
-            ("GET", ["auth", "projects"]) => self.own_projects(ask, &token.user),
+            ("GET", ["auth", "projects"]) => Ok(self.own_projects(ask, &token.user)),
             ("POST", ["users", user, "application_credentials"]) if *user == token.user => {
                 let project = token
                     .project
@@ -104,10 +108,10 @@ impl OpenStack {
         proof: &Object,
         scope: Option<&Value>,
         ask: &Ask,
-    ) -> Result<Grant, Box<Said>> {
+    ) -> Result<Grant, Refusal> {
         let user = proof.get("user").and_then(Value::as_object);
         let user = user.ok_or_else(|| errors::keystone_expected("user in password"))?;
-        let known = self.named_user(user, ask)?;
+        let known = self.named_user(user)?;
         let password = str_of(user, "password");
         let refused = || errors::unauthorized(&ask.base);
         let known = known.filter(|id| {
@@ -131,10 +135,10 @@ impl OpenStack {
         proof: &Object,
         scope: Option<&Value>,
         ask: &Ask,
-    ) -> Result<Grant, Box<Said>> {
+    ) -> Result<Grant, Refusal> {
         let refused = || errors::unauthorized(&ask.base);
         let owner = match proof.get("user").and_then(Value::as_object) {
-            Some(user) => Some(self.named_user(user, ask)?.ok_or_else(refused)?),
+            Some(user) => Some(self.named_user(user)?.ok_or_else(refused)?),
             None => None,
         };
         let (id, name) = (str_of(proof, "id"), str_of(proof, "name"));
@@ -152,7 +156,7 @@ impl OpenStack {
         let credential = credential.ok_or_else(refused)?;
         if scope.is_some() {
             let mut said = errors::unauthorized(&ask.base);
-            if let super::wire::Body::Json(body) = &mut said.body {
+            if let super::wire::Body::Json(body) = &mut said.0.body {
                 body["error"]["identity"] = json!({});
                 body["error"]["message"] = "Error authenticating with application credential: Application credentials cannot request a scope.".into();
             }
@@ -167,12 +171,7 @@ impl OpenStack {
         })
     }
 
-    fn by_token(
-        &self,
-        proof: &Object,
-        scope: Option<&Value>,
-        ask: &Ask,
-    ) -> Result<Grant, Box<Said>> {
+    fn by_token(&self, proof: &Object, scope: Option<&Value>, ask: &Ask) -> Result<Grant, Refusal> {
         let old = self.token(Some(str_of(proof, "id")), ask.now);
         let old = old.ok_or_else(|| errors::unauthorized(&ask.base))?;
         let mut methods = old.methods.clone();
@@ -194,7 +193,7 @@ impl OpenStack {
     }
 
     /// `Ok(None)`: there is no such user, which must look like a wrong password.
-    fn named_user(&self, user: &Object, _ask: &Ask) -> Result<Option<String>, Box<Said>> {
+    fn named_user(&self, user: &Object) -> Result<Option<String>, Refusal> {
         if let Some(id) = user.get("id").and_then(Value::as_str) {
             return Ok(self.world.user(id).map(|user| user.id.clone()));
         }
@@ -213,7 +212,7 @@ impl OpenStack {
         user: &str,
         scope: Option<&Value>,
         ask: &Ask,
-    ) -> Result<Option<String>, Box<Said>> {
+    ) -> Result<Option<String>, Refusal> {
         let refused = || errors::unauthorized(&ask.base);
         let project = match scope {
             None => return Ok(None),
@@ -255,13 +254,7 @@ impl OpenStack {
         Ok(Said::json(200, body).with("x-subject-token", subject.unwrap_or_default()))
     }
 
-    fn revoke(&mut self, ask: &Ask) -> Outcome {
-        let subject = ask.header("x-subject-token").unwrap_or_default();
-        self.world.tokens.remove(subject);
-        Ok(Said::empty(204))
-    }
-
-    fn own_projects(&self, ask: &Ask, user: &str) -> Outcome {
+    fn own_projects(&self, ask: &Ask, user: &str) -> Said {
         let member = self
             .world
             .user(user)
@@ -282,10 +275,7 @@ impl OpenStack {
             })
             .collect();
         let links = json!({"next": null, "self": format!("{}/identity/v3/auth/projects", ask.base), "previous": null});
-        Ok(Said::json(
-            200,
-            json!({"projects": projects, "links": links}),
-        ))
+        Said::json(200, json!({"projects": projects, "links": links}))
     }
 
     fn make_credential(&mut self, ask: &Ask, user: &str, project: &str) -> Outcome {
@@ -333,11 +323,11 @@ fn is_default(domain: &Object) -> bool {
     str_of(domain, "name") == "Default" || str_of(domain, "id") == "default"
 }
 
-fn forbidden(action: &str) -> Box<Said> {
+fn forbidden(action: &str) -> Refusal {
     let message = format!("You are not authorized to perform the requested action: {action}.");
     errors::keystone(403, &message)
 }
 
-fn not_found() -> Box<Said> {
+fn not_found() -> Refusal {
     errors::keystone(404, "The resource could not be found.")
 }

@@ -34,7 +34,7 @@ use crate::machine::{Effect, Machine, Released, Reply, Ticket};
 
 pub use seed::{Access, default_world};
 pub use settings::Settings;
-use wire::{Ask, Said};
+use wire::{Ask, Refusal, Said};
 pub use wire::{Object, seconds};
 use world::{Fate, World};
 
@@ -95,12 +95,12 @@ impl OpenStack {
             "compute" => self.nova(&ask),
             "networking" => self.neutron(&ask),
             "image" => self.glance(&ask),
-            _ => Err(Box::new(Said::html(
+            _ => Err(Refusal::from(Said::html(
                 404,
                 "The resource could not be found.",
             ))),
         };
-        let said = outcome.unwrap_or_else(|refusal| *refusal);
+        let said = outcome.unwrap_or_else(|refusal| *refusal.0);
         let said = match service.as_str() {
             "identity" => said.with("vary", "X-Auth-Token"),
             "compute" => said.with("x-compute-request-id", &ask.request_id),
@@ -121,7 +121,6 @@ impl OpenStack {
         match &fault.act {
             Act::Refuse => Reply::Refuse { delay },
             Act::Reset => Reply::Reset { delay },
-            Act::Silence => Reply::Silence,
             Act::Truncate { keep } => Reply::Truncate {
                 response: answer.unwrap_or_else(ok),
                 keep: *keep,
@@ -138,15 +137,15 @@ impl OpenStack {
                 if let Some(after) = retry_after {
                     said = errors::with_retry_after(said, after);
                 }
-                let mut response = said.into_response();
+                let mut response = said.0.into_response();
                 if let Some(body) = body {
                     *response.body_mut() = Bytes::from(body.clone());
                 }
                 Reply::Answer { response, delay }
             }
             Act::Hold { late } => self.hold(fault, request, answer, *late),
-            // these two never decide what the caller sees
-            Act::Slow { .. } | Act::Fate(_) => Reply::Silence,
+            // the last two never decide what the caller sees
+            Act::Silence | Act::Slow { .. } | Act::Fate(_) => Reply::Silence,
         }
     }
 

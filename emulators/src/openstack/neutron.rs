@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 use super::shelves::{self, Kind};
 use super::tokens::Caller;
-use super::wire::{Ask, Object, Outcome, Said, seconds};
+use super::wire::{Ask, Object, Outcome, Refusal, Said, seconds};
 use super::world::Shelf;
 use super::{OpenStack, errors, versions};
 
 impl OpenStack {
     pub(super) fn neutron(&mut self, ask: &Ask) -> Outcome {
         match ask.parts().as_slice() {
-            [] if ask.method == Method::GET => versions::neutron_root(&ask.base),
+            [] if ask.method == Method::GET => Ok(versions::neutron_root(&ask.base)),
             ["v2.0", rest @ ..] => {
                 let caller = self.caller(ask)?;
                 self.neutron_call(ask, &caller, rest)
@@ -98,7 +98,7 @@ impl OpenStack {
     }
 
     /// An object the caller may see; another project's is not there.
-    pub(super) fn seen(&self, kind: Kind, id: &str, project: &str) -> Result<&Object, Box<Said>> {
+    pub(super) fn seen(&self, kind: Kind, id: &str, project: &str) -> Result<&Object, Refusal> {
         let object = self.shelf(kind).get(id);
         object
             .filter(|object| shelves::visible(object, project))
@@ -114,60 +114,12 @@ impl OpenStack {
     ) -> Outcome {
         let (kind, id) = what;
         let object = self.seen(kind, id, project)?;
-        let mut tags: Vec<String> = shelves::tags_of(object)
-            .into_iter()
-            .map(str::to_owned)
-            .collect();
-        let no_tag = |tag: &str| {
-            errors::neutron(404, "TagNotFound", format!("Tag {tag} could not be found."))
-        };
-        let said = match (ask.method.as_str(), rest) {
-            ("GET", []) => return Ok(Said::json(200, json!({"tags": tags}))),
-            ("GET", [tag]) => {
-                let known = tags.iter().any(|known| known == tag);
-                return if known {
-                    Ok(Said::empty(204))
-                } else {
-                    Err(no_tag(tag))
-                };
-            }
-            ("PUT", []) => {
-                let body = ask.json().unwrap_or_default();
-                let wanted = body.get("tags").and_then(Value::as_array);
-                let wanted = wanted.ok_or_else(|| {
-                    errors::neutron(
-                        400,
-                        "HTTPBadRequest",
-                        "Invalid tags body. Expected {\"tags\": [\"tag1\", …]}",
-                    )
-                })?;
-                tags = wanted
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .map(str::to_owned)
-                    .collect();
-                Said::json(200, json!({"tags": tags}))
-            }
-            ("PUT", [tag]) => {
-                if !tags.iter().any(|known| known == tag) {
-                    tags.push((*tag).to_owned());
-                }
-                Said::json(201, Value::Null)
-            }
-            ("DELETE", []) => {
-                tags.clear();
-                Said::empty(204)
-            }
-            ("DELETE", [tag]) => {
-                if !tags.iter().any(|known| known == tag) {
-                    return Err(no_tag(tag));
-                }
-                tags.retain(|known| known != tag);
-                Said::empty(204)
-            }
-            _ => return Err(missing()),
-        };
-        if let Some(object) = self.shelf_mut(kind).get_mut(id) {
+        let tags = shelves::tags_of(object).into_iter().map(str::to_owned);
+        let mut tags: Vec<String> = tags.collect();
+        let said = retag(&mut tags, ask, rest)?;
+        if ask.method != Method::GET
+            && let Some(object) = self.shelf_mut(kind).get_mut(id)
+        {
             object.insert("tags".to_owned(), json!(tags));
             revise(object, ask.now);
         }
@@ -204,8 +156,43 @@ impl OpenStack {
     }
 }
 
+fn retag(tags: &mut Vec<String>, ask: &Ask, rest: &[&str]) -> Outcome {
+    let known = |tags: &[String], tag: &str| tags.iter().any(|known| known == tag);
+    let no_tag =
+        |tag: &str| errors::neutron(404, "TagNotFound", format!("Tag {tag} could not be found."));
+    match (ask.method.as_str(), rest) {
+        ("GET", []) => Ok(Said::json(200, json!({"tags": tags}))),
+        ("GET", [tag]) if known(tags, tag) => Ok(Said::empty(204)),
+        ("PUT", []) => {
+            let body = ask.json().unwrap_or_default();
+            let wanted = body.get("tags").and_then(Value::as_array);
+            let expected = "Invalid tags body. Expected {\"tags\": [\"tag1\", …]}";
+            let wanted = wanted.ok_or_else(|| errors::neutron(400, "HTTPBadRequest", expected))?;
+            let wanted = wanted.iter().filter_map(Value::as_str);
+            *tags = wanted.map(str::to_owned).collect();
+            Ok(Said::json(200, json!({"tags": tags})))
+        }
+        ("PUT", [tag]) => {
+            if !known(tags, tag) {
+                tags.push((*tag).to_owned());
+            }
+            Ok(Said::json(201, Value::Null))
+        }
+        ("DELETE", []) => {
+            tags.clear();
+            Ok(Said::empty(204))
+        }
+        ("DELETE", [tag]) if known(tags, tag) => {
+            tags.retain(|known| known != tag);
+            Ok(Said::empty(204))
+        }
+        ("GET" | "DELETE", [tag]) => Err(no_tag(tag)),
+        _ => Err(missing()),
+    }
+}
+
 /// Every write counts.
-pub fn revise(object: &mut Object, now: jiff::Timestamp) {
+pub(super) fn revise(object: &mut Object, now: jiff::Timestamp) {
     let revision = object
         .get("revision_number")
         .and_then(Value::as_u64)
@@ -236,6 +223,6 @@ fn resources(base: &str) -> Said {
     Said::json(200, json!({"resources": shown}))
 }
 
-fn missing() -> Box<Said> {
+fn missing() -> Refusal {
     errors::neutron(404, "HTTPNotFound", "The resource could not be found.")
 }

@@ -4,13 +4,13 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::tokens::Caller;
-use super::wire::{Ask, Outcome, Said};
+use super::wire::{Ask, Outcome, Refusal, Said};
 use super::{Object, OpenStack, errors, versions};
 
 const BODY_LIMIT: usize = 114_688;
 
 /// A call whose token and microversion were good. `version` is the minor number: 2.93 is 93.
-pub struct Call<'a> {
+pub(super) struct Call<'a> {
     pub ask: &'a Ask<'a>,
     pub version: u32,
     pub caller: Caller,
@@ -18,7 +18,7 @@ pub struct Call<'a> {
 
 impl Call<'_> {
     /// The body, which is a JSON object or nothing we read further.
-    pub fn body(&self) -> Result<Object, Box<Said>> {
+    pub(super) fn body(&self) -> Result<Object, Refusal> {
         let kind = self.ask.header("content-type").unwrap_or_default();
         if !kind.contains("json") {
             return Err(errors::nova(
@@ -33,7 +33,7 @@ impl Call<'_> {
     }
 
     /// From 2.75 an unknown query parameter is an error; before it is dropped.
-    pub fn refuse_unknown(&self, known: &[&str]) -> Result<(), Box<Said>> {
+    pub(super) fn refuse_unknown(&self, known: &[&str]) -> Result<(), Refusal> {
         if self.version < 75 {
             return Ok(());
         }
@@ -51,7 +51,7 @@ impl Call<'_> {
         }
     }
 
-    pub fn link(&self, rest: &str) -> Value {
+    pub(super) fn link(&self, rest: &str) -> Value {
         json!([
             {"rel": "self", "href": format!("{}/compute/v2.1/{rest}", self.ask.base)},
             {"rel": "bookmark", "href": format!("{}/compute/{rest}", self.ask.base)},
@@ -59,12 +59,12 @@ impl Call<'_> {
     }
 
     /// One page of a sorted list, and the link to the next if this one is full.
-    pub fn page<T>(
+    pub(super) fn page<T>(
         &self,
         items: Vec<T>,
         id: impl Fn(&T) -> &str,
         most: usize,
-    ) -> Result<(Vec<T>, Option<Value>), Box<Said>> {
+    ) -> Result<(Vec<T>, Option<Value>), Refusal> {
         let limit = match self.ask.param("limit") {
             None | Some("") => most,
             Some(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -99,7 +99,7 @@ impl OpenStack {
         let newest = self.settings.max_microversion;
         if ask.body.len() > BODY_LIMIT {
             let text = "The body of your request was too large for this server.";
-            return Err(Box::new(Said::html(413, text)));
+            return Err(Refusal::from(Said::html(413, text)));
         }
         match ask.parts().as_slice() {
             [] if ask.method == Method::GET => Ok(versions::nova_root(&ask.base, newest)),
@@ -122,10 +122,10 @@ impl OpenStack {
                 match self.nova_call(&call, rest) {
                     None => Err(errors::webob(404, "The resource could not be found.")),
                     Some(Ok(said)) => Ok(tagged(said, &text)),
-                    Some(Err(said)) => Err(Box::new(tagged(*said, &text))),
+                    Some(Err(said)) => Err(Refusal::from(tagged(*said.0, &text))),
                 }
             }
-            _ => Err(Box::new(Said::html(
+            _ => Err(Refusal::from(Said::html(
                 404,
                 "The resource could not be found.",
             ))),
@@ -182,7 +182,7 @@ impl OpenStack {
     }
 }
 
-pub fn denied(action: &str) -> Box<Said> {
+pub(super) fn denied(action: &str) -> Refusal {
     errors::nova(
         403,
         format!("Policy doesn't allow os_compute_api:{action} to be performed."),
@@ -199,7 +199,7 @@ fn tagged(said: Said, version: &str) -> Said {
 }
 
 /// Either header; none is 2.1.
-fn microversion(ask: &Ask, newest: u32) -> Result<u32, Box<Said>> {
+fn microversion(ask: &Ask, newest: u32) -> Result<u32, Refusal> {
     let modern = ask.header("openstack-api-version");
     let modern = modern
         .and_then(|text| text.strip_prefix("compute "))
@@ -228,7 +228,7 @@ fn microversion(ask: &Ask, newest: u32) -> Result<u32, Box<Said>> {
             let message = format!(
                 "Version {text} is not supported by the API. Minimum is 2.1 and maximum is 2.{newest}."
             );
-            Err(Box::new(tagged(*errors::nova(406, message), text)))
+            Err(Refusal::from(tagged(*errors::nova(406, message).0, text)))
         }
     }
 }

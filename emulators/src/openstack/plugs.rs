@@ -7,12 +7,12 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::neutron::revise;
-use super::wire::{Object, Said, seconds, str_of};
+use super::wire::{Object, Refusal, seconds, str_of};
 use super::world::{Address, Server};
 use super::{OpenStack, errors};
 
 /// All that a new port is made from.
-pub struct Wish<'a> {
+pub(super) struct Wish<'a> {
     pub network: &'a str,
     pub project: &'a str,
     pub fixed_ip: Option<&'a str>,
@@ -20,7 +20,7 @@ pub struct Wish<'a> {
 }
 
 impl OpenStack {
-    pub(super) fn new_port(&mut self, wish: &Wish, now: Timestamp) -> Result<Object, Box<Said>> {
+    pub(super) fn new_port(&mut self, wish: &Wish, now: Timestamp) -> Result<Object, Refusal> {
         let mac = match wish.mac {
             None => self.dice.mac(),
             Some(mac) => {
@@ -57,7 +57,7 @@ impl OpenStack {
     }
 
     /// The wanted address, or the lowest free one of the network's first subnet.
-    fn allocate(&self, wish: &Wish) -> Result<Vec<Value>, Box<Said>> {
+    fn allocate(&self, wish: &Wish) -> Result<Vec<Value>, Refusal> {
         let subnet = self
             .world
             .subnets

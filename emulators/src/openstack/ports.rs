@@ -7,7 +7,7 @@ use super::neutron::revise;
 use super::plugs::Wish;
 use super::shelves::Kind;
 use super::tokens::Caller;
-use super::wire::{Ask, Object, Outcome, Said, is_uuid, repr, str_of};
+use super::wire::{Ask, Object, Outcome, Refusal, Said, is_uuid, repr, str_of};
 use super::{OpenStack, errors};
 
 /// What a member of a project may write.
@@ -103,7 +103,7 @@ impl OpenStack {
 
     fn update_port(&mut self, ask: &Ask, caller: &Caller, id: &str) -> Outcome {
         let port = self.seen(Kind::Port, id, caller.project())?.clone();
-        self.refuse_stale(ask, &port)?;
+        refuse_stale(ask, &port)?;
         let wanted = port_body(ask)?;
         check(&wanted)?;
         let mut port = port;
@@ -122,7 +122,7 @@ impl OpenStack {
 
     fn delete_port(&mut self, ask: &Ask, caller: &Caller, id: &str) -> Outcome {
         let port = self.seen(Kind::Port, id, caller.project())?.clone();
-        self.refuse_stale(ask, &port)?;
+        refuse_stale(ask, &port)?;
         if str_of(&port, "device_owner").starts_with("network:") {
             let message = format!(
                 "Port {id} cannot be deleted directly via the port API: has device owner {}.",
@@ -139,30 +139,7 @@ impl OpenStack {
         Ok(Said::empty(204))
     }
 
-    fn refuse_stale(&self, ask: &Ask, port: &Object) -> Result<(), Box<Said>> {
-        let Some(wanted) = ask
-            .header("if-match")
-            .and_then(|text| text.strip_prefix("revision_number="))
-        else {
-            return Ok(());
-        };
-        let revision = port
-            .get("revision_number")
-            .and_then(Value::as_u64)
-            .unwrap_or_default()
-            .to_string();
-        if wanted.trim() == revision {
-            return Ok(());
-        }
-        let message = format!("Constrained to {wanted}, but current revision is {revision}");
-        Err(errors::neutron(
-            412,
-            "RevisionNumberConstraintFailed",
-            message,
-        ))
-    }
-
-    fn check_groups(&self, port: &Object, project: &str) -> Result<(), Box<Said>> {
+    fn check_groups(&self, port: &Object, project: &str) -> Result<(), Refusal> {
         let groups = port.get("security_groups").and_then(Value::as_array);
         for id in groups.into_iter().flatten().filter_map(Value::as_str) {
             self.seen(Kind::SecurityGroup, id, project)?;
@@ -171,7 +148,31 @@ impl OpenStack {
     }
 }
 
-fn port_body(ask: &Ask) -> Result<Object, Box<Said>> {
+/// `If-Match: revision_number=N` must name the revision there is.
+fn refuse_stale(ask: &Ask, port: &Object) -> Result<(), Refusal> {
+    let Some(wanted) = ask
+        .header("if-match")
+        .and_then(|text| text.strip_prefix("revision_number="))
+    else {
+        return Ok(());
+    };
+    let revision = port
+        .get("revision_number")
+        .and_then(Value::as_u64)
+        .unwrap_or_default()
+        .to_string();
+    if wanted.trim() == revision {
+        return Ok(());
+    }
+    let message = format!("Constrained to {wanted}, but current revision is {revision}");
+    Err(errors::neutron(
+        412,
+        "RevisionNumberConstraintFailed",
+        message,
+    ))
+}
+
+fn port_body(ask: &Ask) -> Result<Object, Refusal> {
     let body = ask.json();
     let wanted = body
         .as_ref()
@@ -186,7 +187,7 @@ fn port_body(ask: &Ask) -> Result<Object, Box<Said>> {
     wanted.cloned().ok_or_else(cannot)
 }
 
-fn check(wanted: &Object) -> Result<(), Box<Said>> {
+fn check(wanted: &Object) -> Result<(), Refusal> {
     let unknown: Vec<&str> = wanted
         .keys()
         .map(String::as_str)
@@ -248,11 +249,11 @@ fn write(port: &mut Object, wanted: &Object, tags: bool) {
     }
 }
 
-fn bad(message: &str) -> Box<Said> {
+fn bad(message: &str) -> Refusal {
     errors::neutron(400, "HTTPBadRequest", message)
 }
 
-fn not_uuid(member: &str, value: &Value) -> Box<Said> {
+fn not_uuid(member: &str, value: &Value) -> Refusal {
     bad(&format!(
         "Invalid input for {member}. Reason: {} is not a valid UUID.",
         repr(value)

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::nova::{Call, denied};
-use super::wire::{Outcome, Said};
+use super::wire::{Outcome, Refusal, Said};
 use super::world::{Phase, Quota};
 use super::{OpenStack, errors};
 
 /// Instances, cores and MiB.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
+pub(super) struct Usage {
     pub instances: i64,
     pub cores: i64,
     pub ram: i64,
@@ -169,7 +169,7 @@ impl OpenStack {
         ))
     }
 
-    pub(super) fn refuse_over_quota(&self, project: &str, asked: Usage) -> Result<(), Box<Said>> {
+    pub(super) fn refuse_over_quota(&self, project: &str, asked: Usage) -> Result<(), Refusal> {
         match self.over_quota(project, asked) {
             None => Ok(()),
             Some(message) => Err(errors::nova(403, message)),

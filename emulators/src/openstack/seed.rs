@@ -89,28 +89,51 @@ pub fn default_world(seed: u64, now: Timestamp) -> (World, Access) {
         server_group_members: 50,
         ports: 1000,
     };
-    let project = Project {
+    let projects = ["joiner", "neighbour"].map(|name| Project {
         id: dice.hex(),
-        name: "joiner".into(),
+        name: name.to_owned(),
         quota,
+    });
+    let mut world = World {
+        region: "RegionOne".into(),
+        roles: ["member", "reader"]
+            .map(|name| Role {
+                id: dice.hex(),
+                name: name.to_owned(),
+            })
+            .into(),
+        flavors: flavors(&mut dice),
+        hosts: hosts(),
+        images: images(&mut dice, &projects[1].id, now),
+        ..World::default()
     };
-    let neighbour = Project {
+    let access = let_in(&mut world, &mut dice, &projects);
+    for owner in &projects {
+        let groups = [("default", "Default security group"), ("k8s-node", "nodes")];
+        for words in groups {
+            let group = security_group(&mut dice, &owner.id, words, now);
+            put(&mut world.security_groups, group);
+        }
+    }
+    lay_networks(
+        &mut world,
+        &mut dice,
+        (&projects[0].id, &projects[1].id),
+        now,
+    );
+    world.projects = projects.into();
+    (world, access)
+}
+
+/// A user in each project, and a key and an application credential for the first.
+fn let_in(world: &mut World, dice: &mut Dice, projects: &[Project; 2]) -> Access {
+    let [user, neighbour] = projects.each_ref().map(|project| User {
         id: dice.hex(),
-        name: "neighbour".into(),
-        quota,
-    };
-    let user = User {
-        id: dice.hex(),
-        name: "joiner".into(),
+        name: project.name.clone(),
         password: dice.word(24),
         projects: vec![project.id.clone()],
-    };
-    let other = User {
-        id: dice.hex(),
-        name: "neighbour".into(),
-        password: dice.word(24),
-        projects: vec![neighbour.id.clone()],
-    };
+    });
+    let project = &projects[0];
     let credential = Credential {
         id: dice.hex(),
         name: "joiner".into(),
@@ -119,7 +142,7 @@ pub fn default_world(seed: u64, now: Timestamp) -> (World, Access) {
         project: project.id.clone(),
     };
     let access = Access {
-        region: "RegionOne".into(),
+        region: world.region.clone(),
         project: project.name.clone(),
         project_id: project.id.clone(),
         user: user.name.clone(),
@@ -128,43 +151,17 @@ pub fn default_world(seed: u64, now: Timestamp) -> (World, Access) {
         credential_id: credential.id.clone(),
         credential_secret: credential.secret.clone(),
     };
-    let keypair = Keypair {
+    world.keypairs = vec![Keypair {
         name: "joiner".into(),
         user: user.id.clone(),
         public_key:
             "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEmulatedKeyEmulatedKeyEmulatedKeyEmulated joiner"
                 .into(),
         fingerprint: "aa:bb:cc:dd:ee:ff:00:11:22:33:44:55:66:77:88:99".into(),
-    };
-    let mut world = World {
-        region: "RegionOne".into(),
-        roles: ["member", "reader"]
-            .iter()
-            .map(|name| Role {
-                id: dice.hex(),
-                name: (*name).to_owned(),
-            })
-            .collect(),
-        flavors: flavors(&mut dice),
-        hosts: hosts(),
-        images: images(&mut dice, &neighbour.id, now),
-        keypairs: vec![keypair],
-        credentials: vec![credential],
-        users: vec![user, other],
-        ..World::default()
-    };
-    for owner in [&project, &neighbour] {
-        let groups = [("default", "Default security group"), ("k8s-node", "nodes")];
-        for (name, text) in groups {
-            put(
-                &mut world.security_groups,
-                security_group(&mut dice, &owner.id, (name, text), now),
-            );
-        }
-    }
-    lay_networks(&mut world, &mut dice, (&project.id, &neighbour.id), now);
-    world.projects = vec![project, neighbour];
-    (world, access)
+    }];
+    world.credentials = vec![credential];
+    world.users = vec![user, neighbour];
+    access
 }
 
 fn flavors(dice: &mut Dice) -> Vec<Flavor> {

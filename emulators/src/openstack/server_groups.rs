@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::nova::Call;
-use super::wire::{Outcome, Said, str_of};
+use super::wire::{Outcome, Refusal, Said, str_of};
 use super::world::ServerGroup;
 use super::{OpenStack, errors};
 
@@ -25,19 +25,20 @@ impl OpenStack {
                     Said::json(200, json!({"server_group": self.show_group(call, group)}))
                 })
             }
-            ("DELETE", [id]) => match self.own_group(call, id) {
-                Err(refusal) => Err(refusal),
-                Ok(_) => {
+            ("DELETE", [id]) => {
+                if let Err(refusal) = self.own_group(call, id) {
+                    Err(refusal)
+                } else {
                     self.world.groups.retain(|group| group.id != *id);
                     Ok(Said::blank(204, "application/json"))
                 }
-            },
+            }
             _ => return None,
         };
         Some(outcome)
     }
 
-    fn own_group(&self, call: &Call, id: &str) -> Result<&ServerGroup, Box<Said>> {
+    fn own_group(&self, call: &Call, id: &str) -> Result<&ServerGroup, Refusal> {
         let mut groups = self.world.groups.iter();
         let found = groups.find(|group| group.id == id && group.project == call.caller.project());
         found.ok_or_else(|| errors::nova(404, format!("Instance group {id} could not be found.")))

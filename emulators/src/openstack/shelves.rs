@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::errors;
-use super::wire::{Ask, Object, Said, str_of};
+use super::wire::{Ask, Object, Refusal, str_of};
 use super::world::Shelf;
 
 /// One kind of Neutron's objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     Network,
     Subnet,
     Port,
@@ -18,7 +18,7 @@ pub enum Kind {
 
 impl Kind {
     /// By the word in the path.
-    pub fn of_path(word: &str) -> Option<Self> {
+    pub(super) fn of_path(word: &str) -> Option<Self> {
         match word {
             "networks" => Some(Self::Network),
             "subnets" => Some(Self::Subnet),
@@ -30,7 +30,7 @@ impl Kind {
     }
 
     /// The members of an answer: one, several, and Neutron's name for what is missing.
-    pub fn words(self) -> (&'static str, &'static str, &'static str) {
+    pub(super) fn words(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Network => ("network", "networks", "Network"),
             Self::Subnet => ("subnet", "subnets", "Subnet"),
@@ -40,7 +40,7 @@ impl Kind {
         }
     }
 
-    pub fn not_found(self, id: &str) -> Box<Said> {
+    pub(super) fn not_found(self, id: &str) -> Refusal {
         let (_, _, name) = self.words();
         let (kind, message) = match self {
             Self::SecurityGroup => (
@@ -85,12 +85,12 @@ const CONTROL: &[&str] = &[
 ];
 
 /// What of a shelf the caller may see.
-pub fn visible(object: &Object, project: &str) -> bool {
+pub(super) fn visible(object: &Object, project: &str) -> bool {
     let flag = |name: &str| object.get(name) == Some(&Value::Bool(true));
     str_of(object, "project_id") == project || flag("shared") || flag("router:external")
 }
 
-pub fn list(kind: Kind, shelf: &Shelf, ask: &Ask, project: &str) -> Result<Value, Box<Said>> {
+pub(super) fn list(kind: Kind, shelf: &Shelf, ask: &Ask, project: &str) -> Result<Value, Refusal> {
     refuse_unknown(kind, shelf, ask)?;
     let mut found: Vec<&Object> = shelf
         .values()
@@ -123,7 +123,7 @@ pub fn list(kind: Kind, shelf: &Shelf, ask: &Ask, project: &str) -> Result<Value
 }
 
 /// Only the fields asked for, or all.
-pub fn pick(object: &Object, fields: &[&str]) -> Value {
+pub(super) fn pick(object: &Object, fields: &[&str]) -> Value {
     if fields.is_empty() {
         return Value::Object(object.clone());
     }
@@ -138,7 +138,7 @@ pub fn pick(object: &Object, fields: &[&str]) -> Value {
 
 type Page<'a> = (Vec<&'a Object>, Option<(usize, Value)>);
 
-fn page<'a>(kind: Kind, found: Vec<&'a Object>, ask: &Ask) -> Result<Page<'a>, Box<Said>> {
+fn page<'a>(kind: Kind, found: Vec<&'a Object>, ask: &Ask) -> Result<Page<'a>, Refusal> {
     let Some(limit) = ask.param("limit") else {
         return Ok((found, None));
     };
@@ -175,7 +175,7 @@ fn page<'a>(kind: Kind, found: Vec<&'a Object>, ask: &Ask) -> Result<Page<'a>, B
     Ok((page, Some((limit, json!(links)))))
 }
 
-fn refuse_unknown(kind: Kind, shelf: &Shelf, ask: &Ask) -> Result<(), Box<Said>> {
+fn refuse_unknown(kind: Kind, shelf: &Shelf, ask: &Ask) -> Result<(), Refusal> {
     let Some(example) = shelf.values().next() else {
         return Ok(());
     };
@@ -243,7 +243,7 @@ fn tagged(object: &Object, ask: &Ask) -> bool {
         && split("not-tags-any").is_none_or(|wanted| !any(&wanted))
 }
 
-pub fn tags_of(object: &Object) -> Vec<&str> {
+pub(super) fn tags_of(object: &Object) -> Vec<&str> {
     let tags = object.get("tags").and_then(Value::as_array);
     tags.into_iter()
         .flatten()

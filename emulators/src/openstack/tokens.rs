@@ -3,20 +3,20 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::wire::{Ask, Said, micros};
+use super::wire::{Ask, Refusal, micros};
 use super::world::Token;
 use super::{OpenStack, errors};
 
 /// A caller whose token was good.
 #[derive(Debug, Clone)]
-pub struct Caller {
+pub(super) struct Caller {
     pub user: String,
     /// `None`: an unscoped token. It sees nothing, and is told so with 200.
     pub project: Option<String>,
 }
 
 /// How a new token came to be.
-pub struct Grant {
+pub(super) struct Grant {
     pub user: String,
     pub project: Option<String>,
     pub methods: Vec<String>,
@@ -26,7 +26,7 @@ pub struct Grant {
 }
 
 impl Caller {
-    pub fn project(&self) -> &str {
+    pub(super) fn project(&self) -> &str {
         self.project.as_deref().unwrap_or_default()
     }
 }
@@ -38,7 +38,7 @@ impl OpenStack {
         (now < token.expires).then_some(token)
     }
 
-    pub(super) fn caller(&self, ask: &Ask) -> Result<Caller, Box<Said>> {
+    pub(super) fn caller(&self, ask: &Ask) -> Result<Caller, Refusal> {
         let token = self.token(ask.header("x-auth-token"), ask.now);
         let token = token.ok_or_else(|| errors::unauthorized(&ask.base))?;
         Ok(Caller {
@@ -133,7 +133,7 @@ impl OpenStack {
 }
 
 /// 32 hexadecimal digits that are always the same for the same text (FNV-1a, twice).
-pub fn fixed_id(text: &str) -> String {
+pub(super) fn fixed_id(text: &str) -> String {
     let hash = |start: u64| {
         text.bytes().fold(start, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

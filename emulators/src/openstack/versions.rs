@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::wire::{Outcome, Said};
+use super::wire::Said;
 
 /// The bare host: not a service, but a person may look.
-pub fn front_door() -> Said {
+pub(super) fn front_door() -> Said {
     Said::json(
         200,
         json!({"emulator": "joiner-emulators", "services": {
@@ -14,13 +14,13 @@ pub fn front_door() -> Said {
     )
 }
 
-pub fn keystone_root(base: &str) -> Said {
+pub(super) fn keystone_root(base: &str) -> Said {
     let location = format!("{base}/identity/v3/");
     let body = json!({"versions": {"values": [keystone_version(base)]}});
     Said::json(300, body).with("location", location)
 }
 
-pub fn keystone_v3(base: &str) -> Said {
+pub(super) fn keystone_v3(base: &str) -> Said {
     Said::json(200, json!({"version": keystone_version(base)}))
 }
 
@@ -32,7 +32,7 @@ fn keystone_version(base: &str) -> Value {
     })
 }
 
-pub fn nova_root(base: &str, newest: u32) -> Said {
+pub(super) fn nova_root(base: &str, newest: u32) -> Said {
     let old = json!({
         "id": "v2.0", "status": "SUPPORTED", "version": "", "min_version": "", "updated": "2011-01-21T11:33:21Z",
         "links": [{"rel": "self", "href": format!("{base}/compute/v2/")}],
@@ -45,7 +45,7 @@ pub fn nova_root(base: &str, newest: u32) -> Said {
     Said::json(200, json!({"versions": [old, current]}))
 }
 
-pub fn nova_v21(base: &str, newest: u32) -> Said {
+pub(super) fn nova_v21(base: &str, newest: u32) -> Said {
     let version = json!({
         "id": "v2.1", "status": "CURRENT", "version": format!("2.{newest}"), "min_version": "2.1",
         "updated": "2013-07-23T11:33:21Z",
@@ -58,14 +58,14 @@ pub fn nova_v21(base: &str, newest: u32) -> Said {
     Said::json(200, json!({"version": version}))
 }
 
-pub fn neutron_root(base: &str) -> Outcome {
+pub(super) fn neutron_root(base: &str) -> Said {
     let links = json!([{"rel": "self", "href": format!("{base}/networking/v2.0/")}]);
     let body = json!({"versions": [{"id": "v2.0", "status": "CURRENT", "links": links}]});
-    Ok(Said::json(200, body))
+    Said::json(200, body)
 }
 
 /// Glance keeps every minor version it ever had; 2.14 was never among them.
-pub fn glance_root(base: &str, status: u16) -> Said {
+pub(super) fn glance_root(base: &str, status: u16) -> Said {
     let minors = [15, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
     let versions: Vec<Value> = minors
         .iter()

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 pub type Object = Map<String, Value>;
 
 /// One request, taken apart.
-pub struct Ask<'a> {
+pub(super) struct Ask<'a> {
     pub method: &'a Method,
     /// Decoded segments after the service's prefix; a trailing slash adds nothing.
     pub path: Vec<String>,
@@ -25,14 +25,14 @@ pub struct Ask<'a> {
 
 /// An answer before it is bytes.
 #[derive(Debug, Clone)]
-pub struct Said {
+pub(super) struct Said {
     pub status: u16,
     pub headers: Vec<(&'static str, String)>,
     pub body: Body,
 }
 
 #[derive(Debug, Clone)]
-pub enum Body {
+pub(super) enum Body {
     Json(Value),
     Html(String),
     /// No body, but a content type, as several services do.
@@ -40,11 +40,14 @@ pub enum Body {
     Nothing,
 }
 
-/// A refusal is an answer too; the `?` operator just makes it final.
-pub type Outcome = Result<Said, Box<Said>>;
+/// A refusal is an answer too; the `?` operator just makes it final. Boxed, because it is rare and large.
+#[derive(Debug)]
+pub(super) struct Refusal(pub(super) Box<Said>);
+
+pub(super) type Outcome = Result<Said, Refusal>;
 
 impl Said {
-    pub fn json(status: u16, body: Value) -> Self {
+    pub(super) fn json(status: u16, body: Value) -> Self {
         Self {
             status,
             headers: Vec::new(),
@@ -52,7 +55,7 @@ impl Said {
         }
     }
 
-    pub fn empty(status: u16) -> Self {
+    pub(super) fn empty(status: u16) -> Self {
         Self {
             status,
             headers: Vec::new(),
@@ -60,7 +63,7 @@ impl Said {
         }
     }
 
-    pub fn blank(status: u16, content_type: &'static str) -> Self {
+    pub(super) fn blank(status: u16, content_type: &'static str) -> Self {
         Self {
             status,
             headers: Vec::new(),
@@ -68,7 +71,7 @@ impl Said {
         }
     }
 
-    pub fn html(status: u16, text: &str) -> Self {
+    pub(super) fn html(status: u16, text: &str) -> Self {
         let title = StatusCode::from_u16(status)
             .ok()
             .and_then(|status| status.canonical_reason())
@@ -83,12 +86,12 @@ impl Said {
     }
 
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
 
-    pub fn into_response(self) -> Response<Bytes> {
+    pub(super) fn into_response(self) -> Response<Bytes> {
         let (content_type, bytes) = match &self.body {
             Body::Json(value) => (Some("application/json"), value.to_string()),
             Body::Html(text) => (Some("text/html; charset=UTF-8"), text.clone()),
@@ -112,8 +115,21 @@ impl Said {
     }
 }
 
+impl From<Said> for Refusal {
+    fn from(said: Said) -> Self {
+        Self(Box::new(said))
+    }
+}
+
+impl Refusal {
+    #[must_use]
+    pub(super) fn with(self, name: &'static str, value: impl Into<String>) -> Self {
+        Self::from(self.0.with(name, value))
+    }
+}
+
 impl<'a> Ask<'a> {
-    pub fn read(request: &'a Request<Bytes>, now: Timestamp, request_id: String) -> Self {
+    pub(super) fn read(request: &'a Request<Bytes>, now: Timestamp, request_id: String) -> Self {
         let path = request
             .uri()
             .path()
@@ -132,31 +148,31 @@ impl<'a> Ask<'a> {
         }
     }
 
-    pub fn parts(&self) -> Vec<&str> {
+    pub(super) fn parts(&self) -> Vec<&str> {
         self.path.iter().map(String::as_str).collect()
     }
 
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
     /// The last of several, as most of the services take it.
-    pub fn param(&self, name: &str) -> Option<&str> {
+    pub(super) fn param(&self, name: &str) -> Option<&str> {
         let mut found = self.query.iter().rev().filter(|(key, _)| key == name);
         found.next().map(|(_, value)| value.as_str())
     }
 
-    pub fn params(&self, name: &str) -> Vec<&str> {
+    pub(super) fn params(&self, name: &str) -> Vec<&str> {
         let found = self.query.iter().filter(|(key, _)| key == name);
         found.map(|(_, value)| value.as_str()).collect()
     }
 
-    pub fn json(&self) -> Option<Value> {
+    pub(super) fn json(&self) -> Option<Value> {
         serde_json::from_slice(self.body).ok()
     }
 
     /// The query as it would be for the next page.
-    pub fn query_with(&self, marker: &str, more: &str) -> String {
+    pub(super) fn query_with(&self, marker: &str, more: &str) -> String {
         let kept = self
             .query
             .iter()
@@ -199,25 +215,22 @@ fn decode(text: &str, plus_is_blank: bool) -> String {
         let value = escape
             .and_then(|digits| std::str::from_utf8(digits).ok())
             .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match value {
-            Some(value) => {
-                plain.push(value);
-                at += 3;
-            }
-            None => {
-                plain.push(if byte == b'+' && plus_is_blank {
-                    b' '
-                } else {
-                    byte
-                });
-                at += 1;
-            }
+        if let Some(value) = value {
+            plain.push(value);
+            at += 3;
+        } else {
+            plain.push(if byte == b'+' && plus_is_blank {
+                b' '
+            } else {
+                byte
+            });
+            at += 1;
         }
     }
     String::from_utf8_lossy(&plain).into_owned()
 }
 
-pub fn encode(text: &str) -> String {
+pub(super) fn encode(text: &str) -> String {
     use std::fmt::Write;
     let mut safe = String::new();
     for byte in text.bytes() {
@@ -236,26 +249,26 @@ pub fn seconds(at: Timestamp) -> String {
 }
 
 /// `2026-11-16T10:09:34.000000`, without a zone, as Nova writes launch times.
-pub fn zoneless(at: Timestamp) -> String {
+pub(super) fn zoneless(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S.000000").to_string()
 }
 
 /// `2026-11-16T10:09:34.000000Z`, as Keystone writes it.
-pub fn micros(at: Timestamp) -> String {
+pub(super) fn micros(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S.000000Z").to_string()
 }
 
-pub fn is_uuid(text: &str) -> bool {
+pub(super) fn is_uuid(text: &str) -> bool {
     let digits = text.replace('-', "");
     digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-pub fn str_of<'a>(object: &'a Object, key: &str) -> &'a str {
+pub(super) fn str_of<'a>(object: &'a Object, key: &str) -> &'a str {
     object.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The value as Python prints it; Nova quotes what it refuses that way.
-pub fn repr(value: &Value) -> String {
+pub(super) fn repr(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),
         Value::Bool(true) => "True".to_owned(),

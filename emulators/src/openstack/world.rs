@@ -25,6 +25,8 @@ pub struct World {
     pub keypairs: Vec<Keypair>,
     pub groups: Vec<ServerGroup>,
     pub servers: BTreeMap<String, Server>,
+    /// Servers that no longer exist: known only to `changes-since`, markers and instance actions.
+    pub past: BTreeMap<String, Server>,
     /// When which server takes its next step.
     pub agenda: BTreeSet<(Timestamp, String)>,
     /// In the order Glance lists them: the newest first.
@@ -228,7 +230,7 @@ pub enum Phase {
     SoftDeleted,
     /// Still answers by id.
     Deleted,
-    /// Known only to `changes-since`, markers and actions.
+    /// Not among the servers any more, but in the past.
     Gone,
 }
 
@@ -264,7 +266,7 @@ impl Fate {
 }
 
 impl Server {
-    /// A server that nobody asked for: for worlds made in tests. It runs, without networks and owner.
+    /// A server that runs, without networks and owner: what everything else is said about with `..`.
     pub fn running(id: &str, flavor: Flavor, now: Timestamp) -> Self {
         Self {
             id: id.to_owned(),

@@ -17,9 +17,9 @@ use tokio::net::TcpStream;
 use wiremock::MockServer;
 
 /// The call ended without a whole answer.
-pub type Lost = &'static str;
+pub(crate) type Lost = &'static str;
 
-pub struct Door {
+pub(crate) struct Door {
     way: Way,
     pub engine: Arc<Engine<OpenStack>>,
     pub access: Access,
@@ -32,7 +32,7 @@ enum Way {
     Served(Served),
 }
 
-pub fn quick() -> Settings {
+pub(crate) fn quick() -> Settings {
     Settings {
         schedule_ms: 5,
         build_ms: 40,
@@ -61,7 +61,7 @@ fn engine(
 }
 
 impl Door {
-    pub fn in_process(settings: Settings) -> Self {
+    pub(crate) fn in_process(settings: Settings) -> Self {
         let clock = Clock::tokio("2026-11-18T00:00:00Z".parse().unwrap());
         let (engine, access, booted) = engine(settings, clock);
         let time = tokio::spawn(Arc::clone(&engine).keep_time());
@@ -73,7 +73,7 @@ impl Door {
         }
     }
 
-    pub async fn mock(settings: Settings) -> Self {
+    pub(crate) async fn mock(settings: Settings) -> Self {
         let (engine, access, booted) = engine(settings, Clock::Wall);
         let server = MockServer::start().await;
         emulators::fronts::wiremock::mount(&server, Arc::clone(&engine)).await;
@@ -85,7 +85,7 @@ impl Door {
         }
     }
 
-    pub async fn served(settings: Settings) -> Self {
+    pub(crate) async fn served(settings: Settings) -> Self {
         let (engine, access, booted) = engine(settings, Clock::Wall);
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let served = emulators::fronts::axum::serve(any, Arc::clone(&engine))
@@ -99,7 +99,7 @@ impl Door {
         }
     }
 
-    pub async fn call(
+    pub(crate) async fn call(
         &self,
         method: &str,
         path: &str,
@@ -130,7 +130,12 @@ impl Door {
     }
 
     /// As the user of the seeded project; the token is fetched for each call.
-    pub async fn nova(&self, method: &str, path: &str, body: Value) -> Result<(u16, Value), Lost> {
+    pub(crate) async fn nova(
+        &self,
+        method: &str,
+        path: &str,
+        body: Value,
+    ) -> Result<(u16, Value), Lost> {
         let token = self.sign_in().await.unwrap();
         let headers = [
             ("x-auth-token", token.as_str()),
@@ -151,7 +156,7 @@ impl Door {
         ))
     }
 
-    pub async fn sign_in(&self) -> Result<String, Lost> {
+    pub(crate) async fn sign_in(&self) -> Result<String, Lost> {
         let user = json!({"name": self.access.user, "password": self.access.password, "domain": {"name": "Default"}});
         let body = json!({"auth": {
             "identity": {"methods": ["password"], "password": {"user": user}},
@@ -166,7 +171,7 @@ impl Door {
             .to_owned())
     }
 
-    pub async fn admin(&self, method: &str, path: &str, body: Value) -> Value {
+    pub(crate) async fn admin(&self, method: &str, path: &str, body: Value) -> Value {
         let body = if body.is_null() {
             String::new()
         } else {
@@ -181,7 +186,7 @@ impl Door {
     }
 
     /// A body that creates a server, with ids of the seeded world.
-    pub fn order(&self, name: &str) -> Value {
+    pub(crate) fn order(&self, name: &str) -> Value {
         self.engine.with(|cloud| {
             let flavor = cloud
                 .world
@@ -202,7 +207,7 @@ impl Door {
         })
     }
 
-    pub async fn until(&self, id: &str, status: &str) -> Value {
+    pub(crate) async fn until(&self, id: &str, status: &str) -> Value {
         for _ in 0..2000 {
             let (code, body) = self
                 .nova("GET", &format!("/servers/{id}"), Value::Null)
@@ -234,10 +239,11 @@ async fn over_socket(
     body: &str,
 ) -> Result<Response<Bytes>, Lost> {
     let mut stream = TcpStream::connect(addr).await.map_err(|_| "refused")?;
-    let headers: String = headers
+    let headers: Vec<String> = headers
         .iter()
         .map(|(name, value)| format!("{name}: {value}\r\n"))
         .collect();
+    let headers = headers.concat();
     let head = format!(
         "{method} {path} HTTP/1.1\r\nhost: {addr}\r\nconnection: close\r\ncontent-length: {}\r\n{headers}\r\n",
         body.len()

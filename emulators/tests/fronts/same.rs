@@ -58,13 +58,17 @@ async fn story(door: Door) {
         0,
         "its port went with it"
     );
+    afterwards(&door, &id).await;
+}
 
+/// What is told about it, and what a stranger is told.
+async fn afterwards(door: &Door, id: &str) {
     let log = door.admin("GET", "log", Value::Null).await;
     let told: Vec<&str> = log["changes"]
         .as_array()
         .unwrap()
         .iter()
-        .filter(|change| change["id"] == id.as_str())
+        .filter(|change| change["id"] == id)
         .map(|change| change["change"].as_str().unwrap())
         .collect();
     assert_eq!(told.first(), Some(&"created"));

@@ -48,7 +48,7 @@ async fn ten_minutes_of_building_take_no_time_and_replay() {
     let began = tokio::time::Instant::now();
     let first = run().await;
     assert!(
-        began.elapsed() >= Duration::from_secs(660),
+        began.elapsed() >= Duration::from_mins(11),
         "{:?}",
         began.elapsed()
     );
@@ -87,7 +87,7 @@ async fn silence_lasts_as_long_as_anybody_waits() {
     .await;
     let call = door.nova("GET", "/servers", Value::Null);
     assert!(
-        tokio::time::timeout(Duration::from_secs(3600), call)
+        tokio::time::timeout(Duration::from_hours(1), call)
             .await
             .is_err()
     );
@@ -104,7 +104,7 @@ async fn a_slow_answer_has_its_effect_at_once() {
     .await;
     let call = door.nova("POST", "/servers", door.order("n1"));
     assert!(
-        tokio::time::timeout(Duration::from_secs(60), call)
+        tokio::time::timeout(Duration::from_mins(1), call)
             .await
             .is_err()
     );

@@ -9,7 +9,7 @@ use http::{Request, Response};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-pub struct Cloud {
+pub(crate) struct Cloud {
     pub machine: OpenStack,
     pub access: Access,
     pub now: Timestamp,
@@ -18,7 +18,7 @@ pub struct Cloud {
 }
 
 impl Cloud {
-    pub fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings) -> Self {
         let now = "2026-11-18T00:00:00Z".parse().unwrap();
         let (world, access) = default_world(1, now);
         let machine = OpenStack::new(world, settings, 1);
@@ -33,7 +33,7 @@ impl Cloud {
         cloud
     }
 
-    pub fn sign_in(&mut self, scope: Value) -> String {
+    pub(crate) fn sign_in(&mut self, scope: Value) -> String {
         let user = json!({"id": self.access.user_id, "password": self.access.password});
         let auth = json!({"identity": {"methods": ["password"], "password": {"user": user}}, "scope": scope});
         let answer = self.send("POST", "/identity/v3/auth/tokens", &json!({"auth": auth}));
@@ -43,7 +43,7 @@ impl Cloud {
             .to_owned()
     }
 
-    pub fn send(&mut self, method: &str, path: &str, body: &Value) -> Response<Bytes> {
+    pub(crate) fn send(&mut self, method: &str, path: &str, body: &Value) -> Response<Bytes> {
         let text = if body.is_null() {
             String::new()
         } else {
@@ -63,7 +63,7 @@ impl Cloud {
         response
     }
 
-    pub fn call(&mut self, method: &str, path: &str, body: Value) -> (u16, Value) {
+    pub(crate) fn call(&mut self, method: &str, path: &str, body: Value) -> (u16, Value) {
         let answer = self.send(method, path, &body);
         (
             answer.status().as_u16(),
@@ -71,11 +71,11 @@ impl Cloud {
         )
     }
 
-    pub fn get(&mut self, path: &str) -> (u16, Value) {
+    pub(crate) fn get(&mut self, path: &str) -> (u16, Value) {
         self.call("GET", &format!("/compute/v2.1{path}"), Value::Null)
     }
 
-    pub fn names(&mut self, query: &str) -> Vec<String> {
+    pub(crate) fn names(&mut self, query: &str) -> Vec<String> {
         let (status, body) = self.get(&format!("/servers/detail{query}"));
         assert_eq!(status, 200, "{body}");
         let servers = body["servers"].as_array().unwrap();
@@ -85,7 +85,7 @@ impl Cloud {
             .collect()
     }
 
-    pub fn order(&self, name: &str) -> Value {
+    pub(crate) fn order(&self, name: &str) -> Value {
         let flavor = self
             .machine
             .world
@@ -106,13 +106,13 @@ impl Cloud {
         }})
     }
 
-    pub fn create(&mut self, order: Value) -> String {
+    pub(crate) fn create(&mut self, order: Value) -> String {
         let (status, body) = self.call("POST", "/compute/v2.1/servers", order);
         assert_eq!(status, 202, "{body}");
         body["server"]["id"].as_str().unwrap().to_owned()
     }
 
-    pub fn wait(&mut self) {
-        self.now += Duration::from_secs(60);
+    pub(crate) fn wait(&mut self) {
+        self.now += Duration::from_mins(1);
     }
 }

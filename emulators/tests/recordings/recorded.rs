@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 #[derive(Deserialize)]
-pub struct Exchange {
+pub(crate) struct Exchange {
     pub n: u64,
     pub service: String,
     #[serde(default)]
@@ -21,7 +21,7 @@ pub struct Exchange {
 }
 
 #[derive(Deserialize)]
-pub struct Asked {
+pub(crate) struct Asked {
     pub method: String,
     pub path: String,
     pub headers: BTreeMap<String, String>,
@@ -30,7 +30,7 @@ pub struct Asked {
 }
 
 #[derive(Deserialize)]
-pub struct Replied {
+pub(crate) struct Replied {
     pub status: u16,
     pub headers: BTreeMap<String, String>,
     pub body: Value,
@@ -38,7 +38,7 @@ pub struct Replied {
 
 const ADMIN: &str = "496387b6ea84467c94026cb05c7bdbb6";
 
-pub fn all() -> Vec<Exchange> {
+pub(crate) fn all() -> Vec<Exchange> {
     let lines = include_str!("openstack.jsonl").lines();
     lines
         .map(|line| serde_json::from_str(line).unwrap())
@@ -46,7 +46,7 @@ pub fn all() -> Vec<Exchange> {
 }
 
 /// The world the recorder found, read out of its own lists.
-pub fn world(exchanges: &[Exchange]) -> World {
+pub(crate) fn world(exchanges: &[Exchange]) -> World {
     let body = |n: usize| &exchanges[n - 1].reply.body;
     let token = |n: usize| &body(n)["token"];
     let user = |n: usize| User {
@@ -90,22 +90,8 @@ pub fn world(exchanges: &[Exchange]) -> World {
         flavors,
         hosts: list(&body(60)["availabilityZoneInfo"]).map(host).collect(),
         images: list(&body(95)["images"]).map(object).collect(),
-        keypairs: vec![Keypair {
-            name: "k8s".into(),
-            user: user_id.clone(),
-            public_key: text(&body(69)["keypairs"][0]["keypair"]["public_key"]),
-            fingerprint: text(&body(69)["keypairs"][0]["keypair"]["fingerprint"]),
-        }],
-        groups: list(&body(71)["server_groups"])
-            .map(|group| ServerGroup {
-                id: text(&group["id"]),
-                name: text(&group["name"]),
-                policy: text(&group["policy"]),
-                max_per_host: None,
-                project: demo.clone(),
-                user: user_id.clone(),
-            })
-            .collect(),
+        keypairs: vec![keypair(&body(69)["keypairs"][0]["keypair"], &user_id)],
+        groups: groups(&body(71)["server_groups"]),
         servers: BTreeMap::from([(left_over.id.clone(), left_over)]),
         networks: shelf(&body(112)["networks"]),
         subnets: shelf(&body(113)["subnets"]),
@@ -114,6 +100,27 @@ pub fn world(exchanges: &[Exchange]) -> World {
         routers: shelf(&body(126)["routers"]),
         ..World::default()
     }
+}
+
+fn keypair(shown: &Value, user: &str) -> Keypair {
+    Keypair {
+        name: text(&shown["name"]),
+        user: user.to_owned(),
+        public_key: text(&shown["public_key"]),
+        fingerprint: text(&shown["fingerprint"]),
+    }
+}
+
+fn groups(shown: &Value) -> Vec<ServerGroup> {
+    let groups = list(shown).map(|group| ServerGroup {
+        id: text(&group["id"]),
+        name: text(&group["name"]),
+        policy: text(&group["policy"]),
+        max_per_host: None,
+        project: text(&group["project_id"]),
+        user: text(&group["user_id"]),
+    });
+    groups.collect()
 }
 
 fn quota(numbers: [i64; 6]) -> Quota {

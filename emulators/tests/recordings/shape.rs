@@ -11,7 +11,7 @@ use crate::recorded::Exchange;
 /// Lists that are longer in a cloud with more services; their elements are compared all the same.
 const LENGTHS_DIFFER: &[&str] = &["catalog", "endpoints", "extensions"];
 
-pub fn differences(exchange: &Exchange, ours: &Response<Bytes>) -> Vec<String> {
+pub(crate) fn differences(exchange: &Exchange, ours: &Response<Bytes>) -> Vec<String> {
     let theirs = &exchange.reply;
     let mut found = Vec::new();
     if theirs.status != ours.status().as_u16() {

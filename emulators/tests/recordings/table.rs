@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::recorded::Exchange;
 
-pub struct Table {
+pub(crate) struct Table {
     /// By the number of the call.
     pub differences: BTreeMap<u64, String>,
     /// `service path-prefix`.
@@ -13,7 +13,7 @@ pub struct Table {
 
 impl Table {
     /// The kind of a call this core does not implement.
-    pub fn left_out(&self, exchange: &Exchange) -> Option<String> {
+    pub(crate) fn left_out(&self, exchange: &Exchange) -> Option<String> {
         let call = format!("{} {}", exchange.service, exchange.request.path);
         self.kinds
             .iter()
@@ -22,7 +22,7 @@ impl Table {
     }
 }
 
-pub fn read() -> Table {
+pub(crate) fn read() -> Table {
     let text = include_str!("differences.md");
     let rows = text.lines().filter_map(|line| {
         let cells: Vec<&str> = line

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::OpenStack;
 use super::super::errors;
 use super::super::nova::Call;
-use super::super::wire::{Outcome, Said};
+use super::super::wire::{Outcome, Refusal, Said};
 use super::super::world::{Action, Fate, Phase};
 use super::show;
 
@@ -158,7 +158,7 @@ impl OpenStack {
         id: &str,
         verb: &str,
         phases: &[Phase],
-    ) -> Result<(), Box<Said>> {
+    ) -> Result<(), Refusal> {
         let server = self.own_server(call, id)?;
         if server.locked {
             return Err(errors::nova(409, format!("Instance {id} is locked")));

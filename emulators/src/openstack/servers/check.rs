@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::super::errors;
-use super::super::wire::{Object, Said, is_uuid, repr};
+use super::super::wire::{Object, Refusal, is_uuid, repr};
 use super::devices::{Mapping, Networks, mappings, networks};
 use super::limits::{metadata, tags};
 
-pub struct Order {
+pub(super) struct Order {
     pub name: String,
     pub description: Option<String>,
     pub flavor: String,
@@ -59,7 +59,7 @@ const MEMBERS: &[(&str, u32, u32)] = &[
     ("hostname", 90, 999),
 ];
 
-pub fn order(body: &Object, version: u32) -> Result<Order, Box<Said>> {
+pub(super) fn order(body: &Object, version: u32) -> Result<Order, Refusal> {
     let Some(server) = body.get("server") else {
         return Err(errors::nova(400, "'server' is a required property"));
     };
@@ -106,7 +106,7 @@ pub fn order(body: &Object, version: u32) -> Result<Order, Box<Said>> {
 }
 
 /// What is wrong with one member, in Nova's words, quoting the value whole as Nova does.
-pub fn invalid(field: &str, value: &Value, why: &str) -> Box<Said> {
+pub(super) fn invalid(field: &str, value: &Value, why: &str) -> Refusal {
     let shown = match value {
         Value::String(text) => text.clone(),
         value => repr(value),
@@ -117,7 +117,7 @@ pub fn invalid(field: &str, value: &Value, why: &str) -> Box<Said> {
     )
 }
 
-pub fn name(value: &Value) -> Result<(), Box<Said>> {
+pub(super) fn name(value: &Value) -> Result<(), Refusal> {
     let why = match value.as_str() {
         None => format!("{} is not of type 'string'", repr(value)),
         Some("") => "'' is too short".to_owned(),
@@ -130,7 +130,7 @@ pub fn name(value: &Value) -> Result<(), Box<Said>> {
     Err(invalid("name", value, &why))
 }
 
-fn known_members(server: &Value, members: &Object, version: u32) -> Result<(), Box<Said>> {
+fn known_members(server: &Value, members: &Object, version: u32) -> Result<(), Refusal> {
     let allowed = |name: &str| {
         MEMBERS
             .iter()
@@ -155,7 +155,7 @@ fn known_members(server: &Value, members: &Object, version: u32) -> Result<(), B
     }
 }
 
-pub fn text(members: &Object, name: &str) -> Result<Option<String>, Box<Said>> {
+pub(super) fn text(members: &Object, name: &str) -> Result<Option<String>, Refusal> {
     match members.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
@@ -167,7 +167,7 @@ pub fn text(members: &Object, name: &str) -> Result<Option<String>, Box<Said>> {
     }
 }
 
-fn flavor(value: &Value) -> Result<String, Box<Said>> {
+fn flavor(value: &Value) -> Result<String, Refusal> {
     let id = match value {
         Value::String(text) => text.rsplit('/').next().unwrap_or_default().to_owned(),
         Value::Number(number) => number.to_string(),
@@ -182,7 +182,7 @@ fn flavor(value: &Value) -> Result<String, Box<Said>> {
     Ok(id)
 }
 
-fn image(value: Option<&Value>) -> Result<Option<String>, Box<Said>> {
+fn image(value: Option<&Value>) -> Result<Option<String>, Refusal> {
     match value {
         None => Ok(None),
         Some(Value::String(text)) if text.is_empty() => Ok(None),
@@ -197,7 +197,7 @@ fn image(value: Option<&Value>) -> Result<Option<String>, Box<Said>> {
     }
 }
 
-fn security_groups(value: Option<&Value>) -> Result<Vec<String>, Box<Said>> {
+fn security_groups(value: Option<&Value>) -> Result<Vec<String>, Refusal> {
     let items = match value {
         None => return Ok(Vec::new()),
         Some(Value::Array(items)) => items,
@@ -217,7 +217,7 @@ fn security_groups(value: Option<&Value>) -> Result<Vec<String>, Box<Said>> {
     named.collect()
 }
 
-fn user_data(members: &Object) -> Result<Option<String>, Box<Said>> {
+fn user_data(members: &Object) -> Result<Option<String>, Refusal> {
     let read = text(members, "user_data")?;
     match &read {
         Some(data) if data.len() > 65535 => Err(invalid(
@@ -229,7 +229,7 @@ fn user_data(members: &Object) -> Result<Option<String>, Box<Said>> {
     }
 }
 
-fn count(members: &Object) -> Result<u64, Box<Said>> {
+fn count(members: &Object) -> Result<u64, Refusal> {
     let number = |name: &str| match members.get(name) {
         None => Ok(1),
         Some(value) => {
@@ -254,7 +254,7 @@ fn count(members: &Object) -> Result<u64, Box<Said>> {
     Ok(least.max(most).min(100))
 }
 
-fn group(body: &Object) -> Result<Option<String>, Box<Said>> {
+fn group(body: &Object) -> Result<Option<String>, Refusal> {
     let hints = body
         .get("os:scheduler_hints")
         .or_else(|| body.get("OS-SCH-HNT:scheduler_hints"));
@@ -269,7 +269,7 @@ fn group(body: &Object) -> Result<Option<String>, Box<Said>> {
     }
 }
 
-pub fn truthy(value: &Value) -> bool {
+pub(super) fn truthy(value: &Value) -> bool {
     match value {
         Value::Bool(flag) => *flag,
         Value::String(text) => matches!(

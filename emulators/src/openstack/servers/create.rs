@@ -1,12 +1,10 @@
 //! What must be true before a server is made? All that can be refused at once is refused here.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 
 use super::super::nova::Call;
 use super::super::quota::Usage;
-use super::super::wire::{Object, Outcome, Said, str_of};
+use super::super::wire::{Object, Outcome, Refusal, Said, str_of};
 use super::super::world::{Action, Attached, Fate, Flavor, Nic, Phase, Server};
 use super::super::{OpenStack, errors};
 use super::check::{self, Order};
@@ -63,7 +61,7 @@ impl OpenStack {
         Ok(Said::json(202, body).with("location", location))
     }
 
-    fn resolve(&mut self, call: &Call, order: &Order) -> Result<Resolved, Box<Said>> {
+    fn resolve(&mut self, call: &Call, order: &Order) -> Result<Resolved, Refusal> {
         let found = self
             .world
             .flavors
@@ -114,7 +112,7 @@ impl OpenStack {
         })
     }
 
-    fn check_image(&self, order: &Order, flavor: &Flavor) -> Result<(), Box<Said>> {
+    fn check_image(&self, order: &Order, flavor: &Flavor) -> Result<(), Refusal> {
         let root = order.volumes.iter().find(|disk| disk.boot);
         let wanted = match (&order.image, root) {
             (Some(image), _) => Some(image.clone()),
@@ -172,7 +170,7 @@ impl OpenStack {
         Ok(())
     }
 
-    fn resolve_groups(&self, call: &Call, order: &Order) -> Result<Vec<String>, Box<Said>> {
+    fn resolve_groups(&self, call: &Call, order: &Order) -> Result<Vec<String>, Refusal> {
         let own = |group: &&Object| str_of(group, "project_id") == call.caller.project();
         let default = ["default".to_owned()];
         let names = if order.security_groups.is_empty() {
@@ -198,7 +196,7 @@ impl OpenStack {
         Ok(found?.into_iter().filter(|id| !id.is_empty()).collect())
     }
 
-    fn resolve_networks(&self, call: &Call, order: &Order) -> Result<Vec<Nic>, Box<Said>> {
+    fn resolve_networks(&self, call: &Call, order: &Order) -> Result<Vec<Nic>, Refusal> {
         let project = call.caller.project();
         let wishes = match &order.networks {
             Networks::None => return Ok(Vec::new()),
@@ -243,7 +241,7 @@ impl OpenStack {
         Ok(nics)
     }
 
-    fn check_server_group(&self, call: &Call, order: &Order) -> Result<(), Box<Said>> {
+    fn check_server_group(&self, call: &Call, order: &Order) -> Result<(), Refusal> {
         let Some(id) = &order.group else {
             return Ok(());
         };
@@ -274,7 +272,7 @@ impl OpenStack {
         call: &Call,
         resolved: &Resolved,
         count: u64,
-    ) -> Result<(), Box<Said>> {
+    ) -> Result<(), Refusal> {
         let project = call.caller.project();
         let most = self.quota(project).ports;
         let used = self
@@ -304,24 +302,21 @@ impl OpenStack {
         self.servers_made += 1;
         let now = call.ask.now;
         let id = self.dice.uuid();
+        let from_volume = order
+            .volumes
+            .iter()
+            .any(|disk| disk.boot && disk.destination == "volume");
+        let fates = call.ask.fates.iter();
         let server = Server {
-            id: id.clone(),
             seq: self.servers_made,
             hostname: order.hostname.clone().unwrap_or_else(|| hostname(&name)),
             name,
             description: order.description.clone(),
             project: call.caller.project().to_owned(),
             user: call.caller.user.clone(),
-            flavor: resolved.flavor.clone(),
-            image: order.image.clone().filter(|_| {
-                !order
-                    .volumes
-                    .iter()
-                    .any(|disk| disk.boot && disk.destination == "volume")
-            }),
+            image: order.image.clone().filter(|_| !from_volume),
             zone_asked: order.zone.clone(),
             zone: order.zone.clone().unwrap_or_default(),
-            host: None,
             key_name: order.key_name.clone(),
             user_data: order.user_data.clone(),
             config_drive: order.config_drive,
@@ -331,26 +326,15 @@ impl OpenStack {
             security_groups: resolved.security_groups.clone(),
             volumes: resolved.volumes.clone(),
             group: order.group.clone(),
-            created: now,
-            updated: now,
             launched: None,
-            locked: false,
             phase: Phase::Scheduling,
-            deleting: false,
-            trouble: None,
-            fates: call
-                .ask
-                .fates
-                .iter()
-                .filter_map(|name| Fate::named(name))
-                .collect::<BTreeSet<_>>(),
-            addresses: Vec::new(),
+            fates: fates.filter_map(|name| Fate::named(name)).collect(),
             actions: vec![Action {
                 action: "create".into(),
                 request_id: call.ask.request_id.clone(),
                 at: now,
             }],
-            console: String::new(),
+            ..Server::running(&id, resolved.flavor.clone(), now)
         };
         self.journal
             .change(now, ("server", &id, &server.name), "created".into());

@@ -2,23 +2,23 @@
 
 use serde_json::Value;
 
-use super::super::wire::{Said, is_uuid, repr};
+use super::super::wire::{Refusal, is_uuid, repr};
 use super::check::{invalid, text, truthy};
 
-pub enum Networks {
+pub(super) enum Networks {
     None,
     Auto,
     These(Vec<Wish>),
 }
 
-pub struct Wish {
+pub(super) struct Wish {
     pub network: Option<String>,
     pub port: Option<String>,
     pub fixed_ip: Option<String>,
 }
 
 /// A disk in `block_device_mapping_v2`.
-pub struct Mapping {
+pub(super) struct Mapping {
     pub boot: bool,
     pub source: String,
     pub destination: String,
@@ -27,7 +27,7 @@ pub struct Mapping {
     pub delete_on_termination: bool,
 }
 
-pub fn networks(value: Option<&Value>) -> Result<Networks, Box<Said>> {
+pub(super) fn networks(value: Option<&Value>) -> Result<Networks, Refusal> {
     let items = match value {
         None => return Ok(Networks::Auto),
         Some(Value::String(text)) if text == "none" => return Ok(Networks::None),
@@ -71,7 +71,7 @@ pub fn networks(value: Option<&Value>) -> Result<Networks, Box<Said>> {
     Ok(Networks::These(wishes))
 }
 
-pub fn mappings(value: Option<&Value>) -> Result<Vec<Mapping>, Box<Said>> {
+pub(super) fn mappings(value: Option<&Value>) -> Result<Vec<Mapping>, Refusal> {
     let items = match value {
         None => return Ok(Vec::new()),
         Some(Value::Array(items)) => items,

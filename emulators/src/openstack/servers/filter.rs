@@ -5,7 +5,7 @@ use regex::Regex;
 
 use super::super::errors;
 use super::super::nova::Call;
-use super::super::wire::Said;
+use super::super::wire::Refusal;
 use super::super::world::{Phase, Server};
 use super::show;
 
@@ -90,7 +90,7 @@ const KNOWN: &[&str] = &[
     "tags_any",
 ];
 
-pub struct Filter {
+pub(super) struct Filter {
     name: Option<Regex>,
     address: Option<Regex>,
     statuses: Vec<String>,
@@ -109,7 +109,7 @@ enum TagRule {
 }
 
 impl Filter {
-    pub fn read(call: &Call, ignore_tags: bool) -> Result<Self, Box<Said>> {
+    pub(super) fn read(call: &Call, ignore_tags: bool) -> Result<Self, Refusal> {
         let ask = call.ask;
         if call.version >= 75
             && let Some((key, _)) = ask.query.iter().find(|(key, _)| !known(key))
@@ -143,7 +143,7 @@ impl Filter {
         })
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.name.is_none()
             && self.address.is_none()
             && self.statuses.is_empty()
@@ -153,7 +153,7 @@ impl Filter {
             && self.before.is_none()
     }
 
-    pub fn takes(&self, server: &Server) -> bool {
+    pub(super) fn takes(&self, server: &Server) -> bool {
         let name = self
             .name
             .as_ref()
@@ -184,7 +184,7 @@ fn known(key: &str) -> bool {
     KNOWN.contains(&key) || key.starts_with('_')
 }
 
-fn pattern(call: &Call, name: &str) -> Result<Option<Regex>, Box<Said>> {
+fn pattern(call: &Call, name: &str) -> Result<Option<Regex>, Refusal> {
     let Some(text) = call.ask.param(name) else {
         return Ok(None);
     };
@@ -194,7 +194,7 @@ fn pattern(call: &Call, name: &str) -> Result<Option<Regex>, Box<Said>> {
         .map_err(|_| errors::nova(400, format!("Invalid regular expression in {name}: {text}")))
 }
 
-fn time(call: &Call, name: &str) -> Result<Option<Timestamp>, Box<Said>> {
+fn time(call: &Call, name: &str) -> Result<Option<Timestamp>, Refusal> {
     if name == "changes-before" && call.version < 66 {
         return Ok(None);
     }
@@ -276,7 +276,7 @@ fn value(server: &Server, member: &str) -> String {
 }
 
 /// Deleted servers are listed only for those who ask what changed.
-pub fn listed(server: &Server, filter: &Filter) -> bool {
+pub(super) fn listed(server: &Server, filter: &Filter) -> bool {
     match server.phase {
         Phase::Gone | Phase::Deleted => filter.since.is_some(),
         Phase::SoftDeleted => false,

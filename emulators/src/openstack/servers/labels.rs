@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::OpenStack;
 use super::super::errors;
 use super::super::nova::Call;
-use super::super::wire::{Outcome, Said};
+use super::super::wire::{Outcome, Refusal, Said};
 use super::super::world::{Phase, Server};
 use super::{limits, show};
 
@@ -136,7 +136,7 @@ impl OpenStack {
     }
 
     /// A server that may be written to: not while it is built.
-    fn settled(&mut self, call: &Call, id: &str) -> Result<&mut Server, Box<Said>> {
+    fn settled(&mut self, call: &Call, id: &str) -> Result<&mut Server, Refusal> {
         let server = self.own_server(call, id)?;
         if server.phase == Phase::Scheduling {
             return Err(super::not_found(id));
@@ -164,10 +164,10 @@ impl OpenStack {
     }
 }
 
-fn no_tag(id: &str, tag: &str) -> Box<Said> {
+fn no_tag(id: &str, tag: &str) -> Refusal {
     errors::nova(404, format!("Instance {id} has no tag '{tag}'"))
 }
 
-fn no_item() -> Box<Said> {
+fn no_item() -> Refusal {
     errors::nova(404, "Metadata item was not found")
 }

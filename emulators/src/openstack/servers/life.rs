@@ -12,6 +12,9 @@ use crate::machine::{Boot, Effect, Size};
 /// From a host to `ACTIVE`: claimed, networking, mapping, spawning.
 const STEPS: u64 = 4;
 
+/// Servers of the past.
+const REMEMBERED: usize = 10_000;
+
 impl OpenStack {
     /// Everything that is due happens, in order, each at its own time.
     pub(in super::super) fn elapse(&mut self, now: Timestamp) {
@@ -79,11 +82,27 @@ impl OpenStack {
         if phase == Phase::Active && server.launched.is_none() {
             server.launched = Some(at);
         }
-        self.journal.change(
-            at,
-            ("server", id, &server.name),
-            format!("{before:?} -> {phase:?}"),
-        );
+        let change = format!("{before:?} -> {phase:?}");
+        self.journal
+            .change(at, ("server", id, &server.name), change);
+        if phase == Phase::Gone {
+            self.bury(id);
+        }
+    }
+
+    /// What is remembered of a server is small, and not for ever.
+    fn bury(&mut self, id: &str) {
+        if let Some(mut server) = self.world.servers.remove(id) {
+            server.user_data = None;
+            server.console = String::new();
+            self.world.past.insert(id.to_owned(), server);
+        }
+        if self.world.past.len() > REMEMBERED {
+            let oldest = self.world.past.values().min_by_key(|server| server.seq);
+            if let Some(oldest) = oldest.map(|server| server.id.clone()) {
+                self.world.past.remove(&oldest);
+            }
+        }
     }
 
     fn leave_scheduling(&mut self, id: &str, at: Timestamp, gap: u64) {

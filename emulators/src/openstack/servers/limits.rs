@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::super::errors;
-use super::super::wire::{Said, repr};
+use super::super::wire::{Refusal, repr};
 use super::check::invalid;
 
-pub fn metadata(value: &Value) -> Result<BTreeMap<String, String>, Box<Said>> {
+pub(super) fn metadata(value: &Value) -> Result<BTreeMap<String, String>, Refusal> {
     let Value::Object(members) = value else {
         return Err(invalid(
             "metadata",
@@ -47,7 +47,7 @@ pub fn metadata(value: &Value) -> Result<BTreeMap<String, String>, Box<Said>> {
     Ok(read)
 }
 
-pub fn tags(value: &Value) -> Result<Vec<String>, Box<Said>> {
+pub(super) fn tags(value: &Value) -> Result<Vec<String>, Refusal> {
     let Value::Array(items) = value else {
         return Err(invalid(
             "tags",
@@ -69,7 +69,7 @@ pub fn tags(value: &Value) -> Result<Vec<String>, Box<Said>> {
     read.collect()
 }
 
-pub fn tag(field: &str, value: &Value) -> Result<String, Box<Said>> {
+pub(super) fn tag(field: &str, value: &Value) -> Result<String, Refusal> {
     let why = match value.as_str() {
         None => format!("{} is not of type 'string'", repr(value)),
         Some("") => "'' is too short".to_owned(),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::OpenStack;
 use super::super::errors;
 use super::super::nova::{Call, denied};
-use super::super::wire::{Outcome, Said};
+use super::super::wire::{Outcome, Refusal, Said};
 use super::super::world::Server;
 use super::filter::{self, Filter};
 use super::show;
@@ -64,12 +64,13 @@ impl OpenStack {
         &self,
         call: &Call,
         filter: &Filter,
-    ) -> Result<(Vec<&Server>, Option<Value>), Box<Said>> {
+    ) -> Result<(Vec<&Server>, Option<Value>), Refusal> {
         let lag = i64::try_from(self.settings.list_lag_ms).unwrap_or(i64::MAX);
         let own = self
             .world
             .servers
             .values()
+            .chain(self.world.past.values())
             .filter(|server| server.project == call.caller.project());
         let mut sorted: Vec<&Server> = own.collect();
         let key = call.ask.param("sort_key").unwrap_or("created_at");

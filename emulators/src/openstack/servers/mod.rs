@@ -15,14 +15,14 @@ mod show;
 use serde_json::{Value, json};
 
 use super::nova::Call;
-use super::wire::{Outcome, Said, str_of};
+use super::wire::{Outcome, Refusal, Said, str_of};
 use super::world::{Phase, Server};
 use super::{OpenStack, errors};
 
 /// A screen does not remember for ever.
 const CONSOLE_BYTES: usize = 100 * 1024;
 
-pub fn trim_console(console: &mut String) {
+pub(super) fn trim_console(console: &mut String) {
     if console.len() > CONSOLE_BYTES {
         let mut from = console.len() - CONSOLE_BYTES;
         while !console.is_char_boundary(from) {
@@ -51,7 +51,7 @@ impl OpenStack {
     }
 
     /// A server of the caller's project that still answers.
-    fn own_server(&self, call: &Call, id: &str) -> Result<&Server, Box<Said>> {
+    fn own_server(&self, call: &Call, id: &str) -> Result<&Server, Refusal> {
         let found = self.world.servers.get(id).filter(|server| {
             server.project == call.caller.project() && server.phase != Phase::Gone
         });
@@ -85,11 +85,9 @@ impl OpenStack {
     fn server_part(&self, call: &Call, id: &str, part: &str) -> Option<Outcome> {
         // actions are remembered longer than the server
         if part == "os-instance-actions" {
-            let own = self
-                .world
-                .servers
-                .get(id)
-                .filter(|server| server.project == call.caller.project());
+            let world = &self.world;
+            let known = world.servers.get(id).or_else(|| world.past.get(id));
+            let own = known.filter(|server| server.project == call.caller.project());
             return Some(own.map(show::actions).ok_or_else(|| not_found(id)));
         }
         if !matches!(
@@ -191,6 +189,6 @@ impl OpenStack {
     }
 }
 
-fn not_found(id: &str) -> Box<Said> {
+fn not_found(id: &str) -> Refusal {
     errors::nova(404, format!("Instance {id} could not be found."))
 }

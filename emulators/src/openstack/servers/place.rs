@@ -4,7 +4,7 @@ use super::super::OpenStack;
 use super::super::quota::Usage;
 use super::super::world::{Fate, Host, Server};
 
-pub enum Placed {
+pub(super) enum Placed {
     On {
         host: String,
         zone: String,

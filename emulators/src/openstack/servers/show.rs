@@ -128,7 +128,7 @@ fn later(shown: &mut Value, server: &Server, version: u32) {
 }
 
 /// A server whose cell does not answer.
-pub fn unknown(call: &Call, server: &Server, alone: bool) -> Value {
+pub(super) fn unknown(call: &Call, server: &Server, alone: bool) -> Value {
     let mut shown = json!({
         "id": server.id, "status": "UNKNOWN", "tenant_id": server.project, "created": seconds(server.created),
         "links": call.link(&format!("servers/{}", server.id)),
@@ -141,11 +141,11 @@ pub fn unknown(call: &Call, server: &Server, alone: bool) -> Value {
     shown
 }
 
-pub fn trouble(trouble: &Trouble) -> Value {
+pub(super) fn trouble(trouble: &Trouble) -> Value {
     json!({"code": trouble.code, "created": seconds(trouble.created), "message": trouble.message})
 }
 
-pub fn status(server: &Server) -> &'static str {
+pub(super) fn status(server: &Server) -> &'static str {
     match server.phase {
         phase if phase.is_build() => "BUILD",
         Phase::Rebooting => "REBOOT",
@@ -157,7 +157,7 @@ pub fn status(server: &Server) -> &'static str {
     }
 }
 
-pub fn task(server: &Server) -> Option<&'static str> {
+pub(super) fn task(server: &Server) -> Option<&'static str> {
     match server.phase {
         Phase::Deleted | Phase::Gone | Phase::SoftDeleted => None,
         _ if server.deleting => Some("deleting"),
@@ -171,7 +171,7 @@ pub fn task(server: &Server) -> Option<&'static str> {
 }
 
 /// `vm_state` and `power_state`.
-pub fn states(server: &Server) -> (&'static str, u8) {
+pub(super) fn states(server: &Server) -> (&'static str, u8) {
     match server.phase {
         phase if phase.is_build() => ("building", 0),
         Phase::Stopped => ("stopped", 4),
@@ -182,7 +182,7 @@ pub fn states(server: &Server) -> (&'static str, u8) {
     }
 }
 
-pub fn addresses(server: &Server, extended: bool) -> Value {
+pub(super) fn addresses(server: &Server, extended: bool) -> Value {
     let mut networks = Map::new();
     for address in &server.addresses {
         let mut shown = json!({"version": if address.addr.contains(':') { 6 } else { 4 }, "addr": address.addr});
@@ -200,7 +200,7 @@ pub fn addresses(server: &Server, extended: bool) -> Value {
     Value::Object(networks)
 }
 
-pub fn actions(server: &Server) -> Said {
+pub(super) fn actions(server: &Server) -> Said {
     let shown: Vec<Value> = server
         .actions
         .iter()
