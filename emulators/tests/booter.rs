@@ -33,6 +33,7 @@ write_files:
 /// It says hello, notes its arguments and its end, and stubborn ones ignore TERM.
 const SCRIPT: &str = r#"#!/bin/sh
 echo "hello from the kubelet" >&2
+[ -e "$TMPDIR/../hopeless" ] && { echo "cannot join" >&2; exit 3; }
 printf '%s\n' "$@" > "$TMPDIR/../arguments"
 [ -e "$TMPDIR/../stubborn" ] && trap '' TERM || trap 'echo ended > "$TMPDIR/../ended"; exit 0' TERM
 echo $$ > "$TMPDIR/../pid.draft"; mv "$TMPDIR/../pid.draft" "$TMPDIR/../pid"
@@ -195,6 +196,21 @@ async fn a_kubelet_that_ignores_the_request_is_killed_when_the_emulator_stops() 
     let proc = Path::new("/proc").join(pid);
     place.close().await;
     assert!(!proc.exists(), "the kubelet outlived the emulator");
+}
+
+#[tokio::test]
+async fn a_kubelet_that_gives_up_has_its_last_words_on_the_console() {
+    let place = place("hopeless");
+    std::fs::write(place.dir.join("hopeless"), "").unwrap();
+    place.boot(Some(STANDARD.encode(USER_DATA)));
+    place
+        .until("its end is on the console", |place| {
+            place
+                .console()
+                .ends_with("cannot join\nkubelet: ended (exit status: 3)\n")
+        })
+        .await;
+    place.close().await;
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ const KEEPER: &str = r#"exec 3<&0
   kill -TERM $kubelet 2>/dev/null
   left=50
   while kill -0 $kubelet 2>/dev/null && [ $left -gt 0 ]; do sleep 0.1; left=$((left-1)); done
-  kill -KILL $kubelet 2>/dev/null ) & watch=$!
+  kill -KILL $kubelet 2>/dev/null ) >/dev/null 2>&1 & watch=$!
 wait $kubelet; status=$?
 kill $watch 2>/dev/null
 exit $status"#;
