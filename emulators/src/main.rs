@@ -1,3 +1,9 @@
 //! Where does the process start?
 
-fn main() {}
+use clap::Parser;
+use emulators::serve::{Args, serve};
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    serve(Args::parse()).await
+}
