@@ -3,7 +3,7 @@
 //! A flat list of facts. `code()` is stable and goes into events, conditions and metrics; `fix()` is the remedy; whole
 //! sentences are made once, by the operator's `explain`.
 
-use crate::requirements::{BadTerm, Requirement};
+use crate::requirements::{BadTerm, Disjoint, Requirement};
 use crate::resources::ResourceName;
 use crate::taints::Taint;
 use jiff::Timestamp;
@@ -62,13 +62,12 @@ pub enum Why {
     /// The pool allows other values of this label.
     LabelConflict {
         pool: Name,
-        asked: Requirement,
-        allowed: Requirement,
+        labels: Box<Disjoint>,
     },
     /// `types` of `of` instance types that the pool allows do not have the label as asked.
     NoTypeWithLabel {
         pool: Name,
-        asked: Requirement,
+        asked: Box<Requirement>,
         of: u32,
     },
     /// All matching offerings are unavailable; the first returns at `until`, if that is known.
@@ -142,6 +141,8 @@ pub enum Why {
         said: Name,
     },
     NotInitialized,
+    /// On its way out already.
+    Leaving,
     NotEmpty {
         pods: u32,
     },
@@ -201,6 +202,7 @@ impl Why {
             Self::DisruptionBudget { .. } => "DisruptionBudget",
             Self::BadBudget { .. } => "BadBudget",
             Self::NotInitialized => "NotInitialized",
+            Self::Leaving => "Leaving",
             Self::NotEmpty { .. } => "NotEmpty",
             Self::Nominated { .. } => "Nominated",
             Self::NeverConsolidates { .. } => "NeverConsolidates",

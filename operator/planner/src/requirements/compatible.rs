@@ -25,7 +25,7 @@ pub enum Conflict {
 }
 
 /// What was asked for and what is allowed, with nothing in common.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Disjoint {
     pub asked: Requirement,
     pub allowed: Requirement,

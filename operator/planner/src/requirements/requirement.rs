@@ -180,6 +180,22 @@ impl Requirement {
             .find(|text| self.has(text))
     }
 
+    /// The same requirement with some values under another name.
+    #[must_use]
+    pub fn renamed(&self, rename: impl Fn(&str) -> Option<Text>) -> Self {
+        let mut values: SmallVec<[Text; 2]> = self
+            .values
+            .iter()
+            .map(|value| rename(value).unwrap_or_else(|| value.clone()))
+            .collect();
+        values.sort_unstable();
+        values.dedup();
+        Self {
+            values,
+            ..self.clone()
+        }
+    }
+
     pub(super) fn within_bounds(&self, value: &str) -> bool {
         if self.gte.is_none() && self.lte.is_none() {
             return true;

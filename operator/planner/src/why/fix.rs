@@ -49,7 +49,9 @@ impl Why {
             } => {
                 format!("add a requirement or label {key} to NodePool {pool}")
             }
-            Self::LabelConflict { pool, asked, .. } => format!("allow {asked} in NodePool {pool}"),
+            Self::LabelConflict { pool, labels } => {
+                format!("allow {} in NodePool {pool}", labels.asked)
+            }
             Self::NothingLargeEnough {
                 pool,
                 resource,
