@@ -113,62 +113,49 @@ impl FromStr for Cron {
             return Err(bad(format!("it has {} fields, not 5", fields.len())));
         };
         let read = |range: &Range, field| range.read(field).map_err(&bad);
-        let (days, any_day) = read(
-            &Range {
-                name: "day",
-                first: 1,
-                last: 31,
-                names: &[],
-            },
-            days,
-        )?;
-        let (weekdays, any_weekday) = read(
-            &Range {
-                name: "weekday",
-                first: 0,
-                last: 6,
-                names: &WEEKDAYS,
-            },
-            weekdays,
-        )?;
+        let (days, any_day) = read(&DAY, days)?;
+        let (weekdays, any_weekday) = read(&WEEKDAY, weekdays)?;
         Ok(Self {
-            minutes: read(
-                &Range {
-                    name: "minute",
-                    first: 0,
-                    last: 59,
-                    names: &[],
-                },
-                minutes,
-            )?
-            .0,
-            hours: read(
-                &Range {
-                    name: "hour",
-                    first: 0,
-                    last: 23,
-                    names: &[],
-                },
-                hours,
-            )?
-            .0,
+            minutes: read(&MINUTE, minutes)?.0,
+            hours: read(&HOUR, hours)?.0,
             days,
-            months: read(
-                &Range {
-                    name: "month",
-                    first: 1,
-                    last: 12,
-                    names: &MONTHS,
-                },
-                months,
-            )?
-            .0,
+            months: read(&MONTH, months)?.0,
             weekdays,
             any_day: any_day || any_weekday,
         })
     }
 }
 
+const MINUTE: Range = Range {
+    name: "minute",
+    first: 0,
+    last: 59,
+    names: &[],
+};
+const HOUR: Range = Range {
+    name: "hour",
+    first: 0,
+    last: 23,
+    names: &[],
+};
+const DAY: Range = Range {
+    name: "day",
+    first: 1,
+    last: 31,
+    names: &[],
+};
+const MONTH: Range = Range {
+    name: "month",
+    first: 1,
+    last: 12,
+    names: &MONTHS,
+};
+const WEEKDAY: Range = Range {
+    name: "weekday",
+    first: 0,
+    last: 6,
+    names: &WEEKDAYS,
+};
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",

@@ -3,9 +3,11 @@
 //! A catalog is whole or it does not exist. Types are sorted by name and offerings by type, zone and capacity type, so an
 //! offering is a bit position (`OfferingId`) and a set of offerings is a bit set (`Offerings`).
 
+mod belief;
 mod offerings;
 mod order;
 
+pub use belief::{Doubt, doubt};
 pub use offerings::Offerings;
 pub use order::Ranking;
 

@@ -26,7 +26,7 @@ fn offering(text: &str) -> Offering {
     }
 }
 
-fn catalog(types: &[(&str, i64)], offerings: &[&str]) -> Result<Catalog, BadCatalog> {
+pub(super) fn catalog(types: &[(&str, i64)], offerings: &[&str]) -> Result<Catalog, BadCatalog> {
     let types = types.iter().map(|(name, cpu)| kind(name, *cpu)).collect();
     let class = ClassRef::new("g", "Class", "c");
     Catalog::new(

@@ -42,29 +42,32 @@ pub fn sweep(
     let Listing::Complete(instances) = listing else {
         return Sweep::nothing(seen_before);
     };
-    let judged = instances
+    let suspects = instances
         .iter()
-        .filter_map(|instance| Some((instance.id.clone(), judge(instance, rules, now)?)));
+        .filter(|instance| is_suspicious(instance, rules));
+    let judged = suspects.map(|instance| (instance.id.clone(), spared(instance, rules, now)));
     Sweep::of(judged.collect(), seen_before, rules.caution)
 }
 
-/// `None`: nothing suspicious. Otherwise what spares it, if anything.
-fn judge(instance: &InstanceSeen, rules: &OrphanRules, now: Timestamp) -> Option<Option<Spared>> {
+/// Ours, and no claim that we know of wants it.
+fn is_suspicious(instance: &InstanceSeen, rules: &OrphanRules) -> bool {
     let ours = instance
         .identity
         .as_ref()
         .is_some_and(|identity| identity.cluster == rules.cluster);
-    if !ours || instance.claim == ClaimFact::Exists {
-        return None;
-    }
+    ours && instance.claim != ClaimFact::Exists
+}
+
+/// What spares it, if anything.
+fn spared(instance: &InstanceSeen, rules: &OrphanRules, now: Timestamp) -> Option<Spared> {
     let old_enough = instance
         .created
         .is_some_and(|created| now.duration_since(created) > rules.longest_create);
-    Some(match instance.claim {
+    match instance.claim {
         _ if !old_enough => Some(Spared::TooYoung),
         ClaimFact::NotReread => Some(Spared::NotProven),
         ClaimFact::ReadAndAbsent | ClaimFact::Exists => None,
-    })
+    }
 }
 
 #[cfg(test)]

@@ -256,6 +256,12 @@ mod tests {
             },
             "DoNotDisrupt",
         );
+    }
+
+    #[test]
+    fn a_node_that_cannot_be_judged_stays() {
+        let stays =
+            |candidate: Candidate, code: &str| check(&[candidate], "5", 99, &format!("n1: {code}"));
         stays(
             Candidate {
                 pool: "other".into(),

@@ -1,12 +1,12 @@
 //! Who keeps a node from being emptied, and by what right?
 
-use super::PodOnNode;
+use super::{PodOnNode, Standing};
 use crate::why::Why;
 use jiff::Timestamp;
 
 /// Why this pod cannot be asked to leave now; `None` if nothing speaks against it.
 pub fn blocker(pod: &PodOnNode, now: Timestamp) -> Option<Why> {
-    if !pod.active() || pod.tolerates_disruption || pod.mirror {
+    if !pod.active() || !pod.must_leave() {
         return None;
     }
     if pod.is_protected(now) {
@@ -16,7 +16,7 @@ pub fn blocker(pod: &PodOnNode, now: Timestamp) -> Option<Why> {
     }
     match pod.budgets.as_slice() {
         [] => None,
-        [budget] if budget.lets_unready_go && !pod.ready => None,
+        [budget] if budget.lets_unready_go && pod.standing == Standing::NotReady => None,
         [budget] if budget.allowed > 0 => None,
         [budget] => Some(Why::BudgetBlocks {
             pod: pod.name.clone(),
@@ -38,7 +38,7 @@ pub fn blockers(pods: &[PodOnNode], now: Timestamp) -> Vec<Why> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{at, pod};
-    use super::super::{DoNotDisrupt, PodBudget};
+    use super::super::{DoNotDisrupt, Owner, PodBudget};
     use super::*;
 
     fn budget(allowed: i32, lets_unready_go: bool) -> PodBudget {
@@ -76,14 +76,14 @@ mod tests {
     #[test]
     fn an_unready_pod_may_go_where_the_budget_says_so() {
         let unready = PodOnNode {
-            ready: false,
+            standing: Standing::NotReady,
             budgets: vec![budget(0, true)],
             ..pod("a")
         };
-        assert_eq!(codes(&[unready.clone()]), [""; 0]);
+        assert_eq!(codes(std::slice::from_ref(&unready)), [""; 0]);
         assert_eq!(
             codes(&[PodOnNode {
-                ready: true,
+                standing: Standing::Ready,
                 ..unready
             }]),
             ["BudgetBlocks"]
@@ -119,7 +119,7 @@ mod tests {
         };
         let pods = [
             PodOnNode {
-                mirror: true,
+                owner: Owner::Node,
                 ..held.clone()
             },
             PodOnNode {
@@ -127,7 +127,7 @@ mod tests {
                 ..held.clone()
             },
             PodOnNode {
-                finished: true,
+                standing: Standing::Finished,
                 ..held
             },
         ];

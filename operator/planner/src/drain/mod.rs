@@ -17,12 +17,8 @@ pub struct PodOnNode {
     pub uid: Arc<str>,
     /// Priority class `system-cluster-critical` or `system-node-critical`.
     pub critical: bool,
-    /// Owned by a DaemonSet.
-    pub daemon: bool,
-    /// Owned by the node itself: it ends with the node.
-    pub mirror: bool,
-    /// Succeeded or failed.
-    pub finished: bool,
+    pub owner: Owner,
+    pub standing: Standing,
     /// Its deletion timestamp, which already includes its grace period.
     pub deleted_by: Option<Timestamp>,
     pub grace: Option<SignedDuration>,
@@ -30,9 +26,24 @@ pub struct PodOnNode {
     pub tolerates_disruption: bool,
     pub do_not_disrupt: DoNotDisrupt,
     pub started: Option<Timestamp>,
-    pub ready: bool,
     /// PodDisruptionBudgets that select it.
     pub budgets: Vec<PodBudget>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    Workload,
+    DaemonSet,
+    /// A mirror pod: it ends with the node.
+    Node,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Ready,
+    NotReady,
+    /// Succeeded or failed.
+    Finished,
 }
 
 /// A PodDisruptionBudget as one of its pods sees it.
@@ -60,7 +71,12 @@ const STUCK_AFTER: SignedDuration = SignedDuration::from_mins(1);
 
 impl PodOnNode {
     pub fn active(&self) -> bool {
-        !self.finished && self.deleted_by.is_none()
+        self.standing != Standing::Finished && self.deleted_by.is_none()
+    }
+
+    /// Does not belong to the node and does not want to stay to the end.
+    pub fn must_leave(&self) -> bool {
+        self.owner != Owner::Node && !self.tolerates_disruption
     }
 
     /// Must be gone before the node may go.
@@ -68,7 +84,7 @@ impl PodOnNode {
         let stuck = self
             .deleted_by
             .is_some_and(|by| now.duration_since(by) > STUCK_AFTER);
-        !self.finished && !self.tolerates_disruption && !self.mirror && !stuck
+        self.standing != Standing::Finished && self.must_leave() && !stuck
     }
 
     pub fn is_protected(&self, now: Timestamp) -> bool {
@@ -83,7 +99,7 @@ impl PodOnNode {
 
     /// May be asked to leave by the Eviction API.
     pub fn evictable(&self, now: Timestamp) -> bool {
-        self.active() && !self.tolerates_disruption && !self.mirror && !self.is_protected(now)
+        self.active() && self.must_leave() && !self.is_protected(now)
     }
 }
 
@@ -155,15 +171,13 @@ pub(crate) mod tests {
             name: name.into(),
             uid: format!("uid-{name}").into(),
             critical: false,
-            daemon: false,
-            mirror: false,
-            finished: false,
+            owner: Owner::Workload,
+            standing: Standing::Ready,
             deleted_by: None,
             grace: Some(SignedDuration::from_secs(30)),
             tolerates_disruption: false,
             do_not_disrupt: DoNotDisrupt::No,
             started: Some(at(0)),
-            ready: true,
             budgets: Vec::new(),
         }
     }

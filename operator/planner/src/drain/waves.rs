@@ -3,7 +3,7 @@
 //! Ordinary pods first, then ordinary daemons, then critical pods, then critical daemons; a wave ends when its pods are gone. The
 //! Eviction API is asked even where a budget seems to block: it is the judge. Only the deadline overrules it.
 
-use super::{PodOnNode, blockers, deadline};
+use super::{Owner, PodOnNode, blockers, deadline};
 use crate::why::Why;
 use jiff::{SignedDuration, Timestamp};
 use std::sync::Arc;
@@ -90,13 +90,13 @@ pub fn next(node: &NodeView, now: Timestamp) -> Drain {
 
 /// Critical pods go after all others, daemons after the pods they serve.
 fn turn(pod: &PodOnNode) -> (bool, bool) {
-    (pod.critical, pod.daemon)
+    (pod.critical, pod.owner == Owner::DaemonSet)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::{at, pod};
-    use super::super::{DoNotDisrupt, PodBudget};
+    use super::super::{DoNotDisrupt, PodBudget, Standing};
     use super::*;
 
     /// The wave as text: evicted names, `!` deleted ones, `?` blocked ones.
@@ -130,7 +130,7 @@ mod tests {
         let mut pods = vec![
             PodOnNode {
                 critical: true,
-                daemon: true,
+                owner: Owner::DaemonSet,
                 ..pod("d")
             },
             PodOnNode {
@@ -138,7 +138,7 @@ mod tests {
                 ..pod("c")
             },
             PodOnNode {
-                daemon: true,
+                owner: Owner::DaemonSet,
                 ..pod("b")
             },
             pod("a2"),
@@ -221,7 +221,7 @@ mod tests {
     fn pods_that_need_not_leave_do_not_hold_the_node() {
         let pods = [
             PodOnNode {
-                mirror: true,
+                owner: Owner::Node,
                 ..pod("m")
             },
             PodOnNode {
@@ -229,7 +229,7 @@ mod tests {
                 ..pod("t")
             },
             PodOnNode {
-                finished: true,
+                standing: Standing::Finished,
                 ..pod("f")
             },
         ];

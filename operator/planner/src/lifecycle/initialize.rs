@@ -110,7 +110,10 @@ mod tests {
             Effect::NoSchedule,
         );
         assert_eq!(code(None), "NodeNotFound");
-        assert_eq!(code(Some(&node(false, &[cni.clone()], 0))), "NodeNotReady");
+        assert_eq!(
+            code(Some(&node(false, std::slice::from_ref(&cni), 0))),
+            "NodeNotReady"
+        );
         assert_eq!(
             code(Some(&node(true, &[ccm.clone(), cni], 0))),
             "StartupTaintsExist"

@@ -45,10 +45,9 @@ pub enum NoInstance {
 }
 
 pub fn next(view: &LaunchView) -> Step {
-    if let Some(ledger) = &view.ledger {
-        if ledger.cluster != view.cluster || ledger.epoch > view.epoch {
-            return Step::StandDown;
-        }
+    let foreign = |ledger: &Ledger| ledger.cluster != view.cluster || ledger.epoch > view.epoch;
+    if view.ledger.as_ref().is_some_and(foreign) {
+        return Step::StandDown;
     }
     if !view.has_finalizer {
         return Step::AddFinalizer;

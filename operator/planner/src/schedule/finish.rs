@@ -59,13 +59,15 @@ fn bought_in_order(stock: &Stock<'_>, open: &Open, max_types: usize) -> Vec<Offe
     if open.requirements.has_min_values() {
         return sorted;
     }
-    let mut types = Vec::new();
+    let mut taken = vec![false; stock.catalog.types().len()];
+    let mut room = max_types.max(1);
     let kept = |id: &OfferingId| {
-        let kind = stock.type_of(*id);
-        if !types.contains(&kind) && types.len() < max_types.max(1) {
-            types.push(kind);
+        let taken = &mut taken[stock.type_of(*id)];
+        if !*taken && room > 0 {
+            *taken = true;
+            room -= 1;
         }
-        types.contains(&kind)
+        *taken
     };
     sorted.into_iter().filter(kept).collect()
 }

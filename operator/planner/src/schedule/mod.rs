@@ -3,8 +3,9 @@
 //! `solve` serves one shape after the other: rooms that exist, rooms on their way, claims opened in this run, new claims by
 //! pool weight. The answer leaves no choice to whoever executes it.
 //!
-//! Where the full scheduler adds to this: topology and affinity narrow an attempt in `Run::place` (rooms) and in
-//! `Stock::try_open`/`Open::grow` (claims), preferences become more attempts in `relax`, volumes more requirements there.
+//! Where the full scheduler adds to this: topology and affinity narrow an attempt in `Rooms::fill` (places that are there) and in
+//! `Stock::growth` (claims to be), preferences become more attempts in `relax::attempts`, volumes more requirements there; each
+//! then takes its `Constraint` away from what `queue::hopeless` refuses.
 
 mod columns;
 mod daemons;

@@ -1,6 +1,7 @@
 //! What does `solve` decide?
 
 mod bought;
+mod cost;
 mod departures;
 mod placed;
 mod properties;
