@@ -11,6 +11,7 @@ pub mod labels;
 pub mod lifecycle;
 pub mod price;
 pub mod quantity;
+pub mod requests;
 pub mod requirements;
 pub mod resources;
 pub mod schedule;

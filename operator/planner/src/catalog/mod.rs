@@ -29,7 +29,8 @@ pub struct InstanceType {
     pub capacity: Resources,
     /// What the machine keeps for itself: allocatable = capacity - overhead.
     pub overhead: Resources,
-    /// What a node of it can be, label by label. The instance-type label is added by the catalog.
+    /// What a node of it can be, label by label. The catalog adds the instance-type label; zone and capacity type belong to
+    /// the offerings. A well-known label that is not named here (architecture, operating system, region) does not exist on it.
     pub requirements: Requirements,
 }
 

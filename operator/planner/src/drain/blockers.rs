@@ -45,6 +45,7 @@ mod tests {
         PodBudget {
             name: "default/keep".into(),
             allowed,
+            never: false,
             lets_unready_go,
         }
     }

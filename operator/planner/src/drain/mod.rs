@@ -1,9 +1,10 @@
 //! What leaves a node next, and what holds it back?
 //!
-//! `waves` says who goes now, `blockers` names who stays and why, `deadline` says when asking ends.
+//! `waves` says who goes now, `blockers` names who stays and why, `deadline` says when asking ends, `movable` who needs a new place.
 
 pub mod blockers;
 pub mod deadline;
+pub mod movable;
 pub mod waves;
 
 use jiff::{SignedDuration, Timestamp};
@@ -33,6 +34,8 @@ pub struct PodOnNode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     Workload,
+    /// Its pods come back under the same name.
+    StatefulSet,
     DaemonSet,
     /// A mirror pod: it ends with the node.
     Node,
@@ -52,6 +55,8 @@ pub struct PodBudget {
     pub name: Arc<str>,
     /// `status.disruptionsAllowed`.
     pub allowed: i32,
+    /// `maxUnavailable` 0 or 0%, `minAvailable` 100%: by its own text it never allows any.
+    pub never: bool,
     /// `unhealthyPodEvictionPolicy: AlwaysAllow`.
     pub lets_unready_go: bool,
 }

@@ -182,6 +182,7 @@ mod tests {
         let budgets = vec![PodBudget {
             name: "keep".into(),
             allowed: 0,
+            never: false,
             lets_unready_go: false,
         }];
         assert_eq!(
