@@ -112,7 +112,19 @@ fn may_go(
             pods: u32::try_from(holding).unwrap_or(u32::MAX),
         });
     }
-    let Some(rules) = pools.get(&candidate.pool) else {
+    within_budget(&candidate.pool, pools.get(&candidate.pool), taken, now)
+}
+
+/// May one more node of the pool go, after `taken` in this plan?
+fn within_budget(
+    pool: &Arc<str>,
+    rules: Option<&PoolBudgets>,
+    taken: u32,
+    now: Timestamp,
+) -> Result<(), Box<Why>> {
+    let pool = || pool.clone();
+    let stays = |why: Why| Err(Box::new(why));
+    let Some(rules) = rules else {
         return stays(Why::PoolNotReady {
             pool: pool(),
             said: "it is not known".into(),

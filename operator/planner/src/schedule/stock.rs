@@ -56,28 +56,7 @@ impl<'a> Stock<'a> {
     ) -> Result<Self, Why> {
         let snapshot = view.base;
         let pool = snapshot.pool(id);
-        let name = || pool.name.clone();
-        match &pool.state {
-            PoolState::Ready | PoolState::Fixed => {}
-            PoolState::NotReady { said } => {
-                return Err(Why::PoolNotReady {
-                    pool: name(),
-                    said: said.clone(),
-                });
-            }
-            PoolState::Paused => return Err(Why::PoolPaused { pool: name() }),
-        }
-        let catalog_at = snapshot
-            .catalogs
-            .iter()
-            .position(|catalog| catalog.class() == &pool.class);
-        let Some(catalog_at) = catalog_at.filter(|at| !snapshot.catalogs[*at].types().is_empty())
-        else {
-            return Err(Why::NoCatalog {
-                pool: name(),
-                class: pool.class.to_string().into(),
-            });
-        };
+        let catalog_at = open_for_sale(snapshot, pool)?;
         let catalog = &snapshot.catalogs[catalog_at];
         let ranking = Ranking::with_prices(catalog, |offering| view.price(catalog_at, offering));
         let counted = Count::of(view, pool);
@@ -154,6 +133,31 @@ impl<'a> Stock<'a> {
         self.visible = visible;
         self.buyable = buyable;
     }
+}
+
+/// The position of the pool's catalog, or why the pool sells nothing.
+fn open_for_sale(snapshot: &Snapshot, pool: &Pool) -> Result<usize, Why> {
+    let name = || pool.name.clone();
+    match &pool.state {
+        PoolState::Ready | PoolState::Fixed => {}
+        PoolState::NotReady { said } => {
+            return Err(Why::PoolNotReady {
+                pool: name(),
+                said: said.clone(),
+            });
+        }
+        PoolState::Paused => return Err(Why::PoolPaused { pool: name() }),
+    }
+    let found = snapshot
+        .catalogs
+        .iter()
+        .position(|catalog| catalog.class() == &pool.class);
+    found
+        .filter(|at| !snapshot.catalogs[*at].types().is_empty())
+        .ok_or_else(|| Why::NoCatalog {
+            pool: name(),
+            class: pool.class.to_string().into(),
+        })
 }
 
 /// What every claim of the pool asks for. Pools may name types by an alias.
