@@ -1,0 +1,132 @@
+//! Which pod goes where, what has to be bought for the rest, and why does somebody get nothing?
+//!
+//! `solve` serves one shape after the other: rooms that exist, rooms on their way, claims opened in this run, new claims by
+//! pool weight. The answer leaves no choice to whoever executes it.
+//!
+//! Where the full scheduler adds to this: topology and affinity narrow an attempt in `Rooms::fill` (places that are there) and in
+//! `Stock::growth` (claims to be), preferences become more attempts in `relax::attempts`, volumes more requirements there; each
+//! then takes its `Constraint` away from what `queue::hopeless` refuses.
+
+mod columns;
+mod daemons;
+mod existing;
+mod explain;
+mod finish;
+mod grow;
+mod min_values;
+mod narrow;
+mod queue;
+mod relax;
+mod run;
+mod stock;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use crate::catalog::{Catalog, OfferingId};
+use crate::price::Price;
+use crate::requirements::Requirements;
+use crate::resources::Resources;
+use crate::snapshot::{ClaimId, NodeId, PodId, Pods, PoolId, ShapeId, WhatIf};
+use crate::why::Why;
+use std::sync::Arc;
+
+/// Offerings that the durable record of a launch names.
+pub const LEDGER_OFFERINGS: usize = 20;
+
+/// What to do with the pending pods.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schedule {
+    /// Sorted by pod.
+    pub placements: Vec<(PodId, Spot)>,
+    pub openings: Vec<Opening>,
+    /// Why the pods of a shape that have no placement get none. Sorted, each fact once.
+    pub refusals: Vec<(ShapeId, Vec<Why>)>,
+    /// Shapes the step budget did not reach: they go first next time.
+    pub unserved: Vec<ShapeId>,
+    /// Steps that were needed.
+    pub steps: u64,
+}
+
+/// Where a pod goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Spot {
+    Node(NodeId),
+    /// A claim in flight.
+    Claim(ClaimId),
+    /// Position in `Schedule::openings`.
+    Opening(u32),
+}
+
+/// A claim to create.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opening {
+    pub pool: PoolId,
+    /// `<pool>-<n>`: a handle inside this plan, not the claim's name.
+    pub handle: Arc<str>,
+    /// In buying order; only the first is tried.
+    pub offerings: Vec<OfferingId>,
+    /// For the claim's spec.
+    pub requirements: Requirements,
+    pub labels: Vec<(Arc<str>, Arc<str>)>,
+    /// Pods and the daemons that will land there.
+    pub requests: Resources,
+    pub pods: Vec<PodId>,
+    /// Of the first offering; `None` if unknown.
+    pub price: Option<Price>,
+    /// Whether minValues had to be lowered.
+    pub min_values_relaxed: bool,
+}
+
+/// How long to think, in steps. The operator turns time into steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    pub steps: u64,
+}
+
+impl Budget {
+    pub const UNLIMITED: Self = Self { steps: u64::MAX };
+}
+
+/// Plans the pending pods of a view. The same view gives the same schedule.
+pub fn solve(view: &WhatIf<'_>, limits: Budget) -> Schedule {
+    let mut run = run::Run::new(view, limits);
+    for queued in queue::line_up(view) {
+        run.serve(&queued);
+    }
+    run.finish()
+}
+
+impl Opening {
+    /// The first offerings as the annotation `joiner.dev/offerings` lists them.
+    pub fn ledger_offerings(&self, catalog: &Catalog) -> Vec<String> {
+        self.offerings
+            .iter()
+            .take(LEDGER_OFFERINGS)
+            .map(|id| catalog.offering(*id).to_string())
+            .collect()
+    }
+}
+
+impl Schedule {
+    pub fn spot_of(&self, pod: PodId) -> Option<Spot> {
+        self.placements
+            .binary_search_by_key(&pod, |(pod, _)| *pod)
+            .ok()
+            .map(|at| self.placements[at].1)
+    }
+
+    /// The pods of refused shapes that got no place, each with its reasons.
+    pub fn refused<'a>(&'a self, pods: &'a Pods) -> impl Iterator<Item = (PodId, &'a [Why])> {
+        pods.members()
+            .filter(|(id, pod)| pod.pending && self.spot_of(*id).is_none())
+            .filter_map(|(id, pod)| {
+                let at = self
+                    .refusals
+                    .binary_search_by_key(&pod.shape(), |(shape, _)| *shape)
+                    .ok()?;
+                Some((id, self.refusals[at].1.as_slice()))
+            })
+    }
+}

@@ -1,0 +1,50 @@
+//! Which offerings can become a node with this label?
+
+use super::stock::Stock;
+use crate::catalog::{OfferingId, Offerings, TypeId};
+use crate::labels;
+use crate::requirements::Requirement;
+
+impl Stock<'_> {
+    /// The offerings of the catalog that meet the requirement; asked once per requirement.
+    pub(super) fn meeting(&mut self, asked: &Requirement) -> &Offerings {
+        let asked = asked.clone().with_min_values(None);
+        if !self.met.contains_key(&asked) {
+            let found = self.find_meeting(&asked);
+            self.met.insert(asked.clone(), found);
+        }
+        &self.met[&asked]
+    }
+
+    fn find_meeting(&self, asked: &Requirement) -> Offerings {
+        let mut set = self.catalog.none();
+        for (at, offering) in self.catalog.offerings().iter().enumerate() {
+            let id = OfferingId(u32::try_from(at).unwrap_or(u32::MAX));
+            let here = match asked.key() {
+                labels::ZONE => asked.has(&offering.zone),
+                labels::CAPACITY_TYPE => asked.has(offering.capacity_type.as_str()),
+                _ => self.type_meets(self.catalog.type_of(id), asked),
+            };
+            if here {
+                set.insert(id);
+            }
+        }
+        set
+    }
+
+    /// Can a node of this type have the label as asked? A well-known label that a type does not mention does not exist on
+    /// it; custom ones come from the pool, zone and capacity type from the offering.
+    pub(super) fn type_meets(&self, id: TypeId, asked: &Requirement) -> bool {
+        let key = asked.key();
+        if let Some(has) = self.catalog.instance_type(id).requirements.get(key) {
+            return has.agrees(asked);
+        }
+        let from_elsewhere = matches!(key, labels::POOL | labels::ZONE | labels::CAPACITY_TYPE)
+            || self
+                .pool
+                .labels
+                .iter()
+                .any(|(label, _)| labels::normalised(label) == key);
+        from_elsewhere || !self.known.contains(key) || asked.accepts_absence()
+    }
+}

@@ -1,0 +1,305 @@
+//! Which claims are opened, from which pool, as what?
+
+use super::{check, planned};
+
+#[test]
+fn the_cheapest_offering_that_fits_is_bought_first() {
+    check(
+        "type small cpu=2 price=1\ntype mid cpu=4 price=2\ntype big cpu=8 price=4\npod web cpu=3",
+        "web -> default-0\ndefault-0: mid/a/on-demand at 2",
+    );
+}
+
+#[test]
+fn pods_share_a_claim_as_long_as_some_type_holds_them() {
+    check(
+        "type small cpu=2 price=1\ntype big cpu=8 price=3\npod web cpu=2 x5",
+        "web-1 -> default-0\nweb-2 -> default-0\nweb-3 -> default-0\nweb-4 -> default-0\nweb-5 -> default-1
+         default-0: big/a/on-demand at 3\ndefault-1: small/a/on-demand at 1",
+    );
+}
+
+#[test]
+fn smaller_pods_fill_what_larger_ones_left() {
+    check(
+        "type t cpu=4 price=1\npod big cpu=3\npod little cpu=1 x1",
+        "big -> default-0\nlittle-1 -> default-0",
+    );
+}
+
+#[test]
+fn daemons_count_per_type() {
+    check(
+        "type plain cpu=2 price=1\ntype gpu cpu=2 price=2 label.fast=yes\nknown fast\ndaemon driver cpu=1 select.fast=yes\npod web cpu=2",
+        "web -> default-0\ndefault-0: plain/a/on-demand at 1",
+    );
+}
+
+#[test]
+fn a_daemon_makes_a_small_type_too_small() {
+    check(
+        "type small cpu=2 price=1\ntype big cpu=4 price=2\ndaemon log cpu=500m\npod web cpu=2",
+        "web -> default-0\ndefault-0: big/a/on-demand at 2",
+    );
+}
+
+#[test]
+fn each_daemon_or_term_is_judged_for_each_type_anew() {
+    check(
+        "known size\ntype x cpu=2 price=1 label.size=s\ntype y cpu=2 price=2 label.size=m
+         daemon log cpu=1 term=size:In:s term=size:In:m\npod web cpu=2",
+        "web: NothingLargeEnough",
+    );
+}
+
+#[test]
+fn requests_of_the_claim_include_the_daemons() {
+    let plan = planned("type t cpu=4 price=1\ndaemon log cpu=1 memory=1Gi\npod web cpu=1 x2");
+    assert!(plan.contains("for cpu=3 memory=1Gi pods=3"), "{plan}");
+}
+
+#[test]
+fn overhead_is_not_for_sale() {
+    check(
+        "type t cpu=4 price=1 overhead.cpu=100m\npod web cpu=4",
+        "web: NothingLargeEnough",
+    );
+}
+
+#[test]
+fn the_heavier_pool_is_asked_first_even_if_it_is_dearer() {
+    check(
+        "type cheap cpu=4 price=1\ntype dear cpu=4 price=9
+         pool light need=node.kubernetes.io/instance-type:In:cheap\npool heavy weight=10 need=node.kubernetes.io/instance-type:In:dear\npod web cpu=1",
+        "web -> heavy-0",
+    );
+}
+
+#[test]
+fn between_pools_of_equal_weight_the_later_name_wins_as_upstream() {
+    check(
+        "type t cpu=4 price=1\npool a\npool b\npod web cpu=1",
+        "web -> b-0",
+    );
+}
+
+#[test]
+fn a_pool_that_does_not_suit_leaves_the_pod_to_the_next() {
+    check(
+        "type t cpu=4 price=1\npool a\npool b weight=5 taint=special\npod web cpu=1",
+        "web -> a-0",
+    );
+    check(
+        "type t cpu=4 price=1\npool a\npool b weight=5 state=paused\npod web cpu=1",
+        "web -> a-0",
+    );
+    check(
+        "type t cpu=4 price=1\npool a\npool b weight=5 state=broken\npod web cpu=1",
+        "web -> a-0",
+    );
+    check(
+        "type t cpu=4 price=1\npool a\npool b weight=5 state=fixed\npod web cpu=1",
+        "web -> a-0",
+    );
+}
+
+#[test]
+fn a_soft_taint_of_a_pool_is_avoided_then_accepted() {
+    check(
+        "type t cpu=4 price=1\npool a\npool b weight=5 taint=x:Prefer\npod web cpu=1",
+        "web -> a-0",
+    );
+    check(
+        "type t cpu=4 price=1\npool b weight=5 taint=x:Prefer\npod web cpu=1",
+        "web -> b-0",
+    );
+}
+
+#[test]
+fn a_zone_asked_for_is_a_zone_bought() {
+    check(
+        "type t cpu=4 price=1 zones=a,b\npod web cpu=1 select.topology.kubernetes.io/zone=b",
+        "web -> default-0\ndefault-0: t/b/on-demand at 1",
+    );
+}
+
+#[test]
+fn pods_that_need_different_zones_get_different_claims() {
+    check(
+        "type t cpu=8 price=1 zones=a,b\npod x cpu=1 select.topology.kubernetes.io/zone=a\npod y cpu=1 select.topology.kubernetes.io/zone=b",
+        "x -> default-0\ny -> default-1",
+    );
+}
+
+#[test]
+fn a_custom_label_of_the_pool_can_be_asked_for() {
+    let world = |team| {
+        format!(
+            "type t cpu=4 price=1\npool p need=team:In:blue|red\npod web cpu=1 select.team={team}"
+        )
+    };
+    check(&world("red"), "web -> p-0");
+    check(&world("green"), "web: LabelConflict");
+}
+
+#[test]
+fn pods_that_narrow_a_label_to_different_values_do_not_share_a_claim() {
+    check(
+        "type t cpu=4 price=1\npool p need=team:In:blue|red\npod x cpu=1 select.team=red\npod y cpu=1 select.team=blue",
+        "x -> p-0\ny -> p-1",
+    );
+}
+
+#[test]
+fn a_type_that_can_be_two_things_cannot_be_both_at_once() {
+    check(
+        "known os\ntype t cpu=4 price=1 label.os=linux|windows\npod x cpu=1 select.os=linux\npod y cpu=1 select.os=windows",
+        "x -> default-0\ny -> default-1",
+    );
+}
+
+#[test]
+fn a_well_known_label_a_type_does_not_mention_does_not_exist_on_it() {
+    check(
+        "type plain cpu=4 price=1\ntype arm cpu=4 price=2 label.kubernetes.io/arch=arm64\npod web cpu=1 select.kubernetes.io/arch=arm64",
+        "web -> default-0\ndefault-0: arm/a/on-demand at 2",
+    );
+}
+
+#[test]
+fn a_pool_may_name_a_type_by_its_alias() {
+    check(
+        "type a cpu=4 price=1\ntype b cpu=4 price=2 alias=flavor-7\npool p need=node.kubernetes.io/instance-type:In:flavor-7\npod web cpu=1",
+        "web -> p-0\np-0: b/a/on-demand at 2",
+    );
+}
+
+#[test]
+fn bounds_on_a_type_label_choose_the_type() {
+    check(
+        "known cores\ntype a cpu=4 price=1 label.cores=4\ntype b cpu=4 price=2 label.cores=16\npod web cpu=1 term=cores:Gt:8",
+        "web -> default-0\ndefault-0: b/a/on-demand at 2",
+    );
+}
+
+#[test]
+fn an_unavailable_offering_is_not_bought() {
+    check(
+        "type t cpu=4 price=1 zones=a,b gone=a\npod web cpu=1",
+        "web -> default-0\ndefault-0: t/b/on-demand at 1",
+    );
+}
+
+#[test]
+fn a_limit_holds_across_claims_of_one_run() {
+    check(
+        "type two cpu=2 price=1\npool p limit.cpu=4\npod web cpu=2 x3",
+        "web-1 -> p-0\nweb-2 -> p-1\nweb-3: LimitReached",
+    );
+}
+
+#[test]
+fn what_exists_and_what_is_on_its_way_counts_against_the_limit() {
+    check(
+        "type two cpu=2 price=1\npool p limit.cpu=6\nnode n1 pool=p cpu=2 used=2\nclaim c1 pool=p offering=two/a taint=x\npod web cpu=2 x2",
+        "web-1 -> p-0\nweb-2: LimitReached",
+    );
+}
+
+#[test]
+fn a_leaving_node_counts_against_no_limit() {
+    check(
+        "type two cpu=2 price=1\npool p limit.cpu=2\nnode n1 pool=p cpu=2 leaving\npod web cpu=2",
+        "web -> p-0",
+    );
+}
+
+#[test]
+fn a_limit_on_nodes_is_used_up_within_one_run() {
+    check(
+        "type two cpu=2 price=1\npool p limit.nodes=1\npod web cpu=2 x2",
+        "web-1 -> p-0\nweb-2: LimitReached",
+    );
+}
+
+#[test]
+fn a_limit_leaves_the_types_that_still_fit_under_it() {
+    check(
+        "type two cpu=2 price=1\ntype eight cpu=8 price=2\npool p limit.cpu=5\npod web cpu=1 x3",
+        "web-1 -> p-0\nweb-2 -> p-0\nweb-3 -> p-1\np-0: two/a/on-demand at 1\np-1: two/a/on-demand at 1",
+    );
+}
+
+#[test]
+fn a_limit_counts_only_what_will_be_bought() {
+    // Upstream would hold 8 for the first claim, because it could become that, and refuse the second pod.
+    check(
+        "type two cpu=2 price=1\ntype eight cpu=8 price=9\npool p limit.cpu=8\npod a cpu=2 port=80\npod b cpu=2 port=80",
+        "a -> p-0\nb -> p-1",
+    );
+}
+
+#[test]
+fn min_values_keep_a_choice_open() {
+    check(
+        "type a cpu=2 price=1\ntype b cpu=4 price=2\ntype c cpu=8 price=4
+         pool p need=node.kubernetes.io/instance-type:Exists::2\npod web cpu=2 x4",
+        "web-1 -> p-0\nweb-2 -> p-0\nweb-3 -> p-1\nweb-4 -> p-1",
+    );
+}
+
+#[test]
+fn min_values_that_cannot_be_met_refuse_or_relax_by_policy() {
+    let world = "type a cpu=2 price=1\npool p need=node.kubernetes.io/instance-type:Exists::2\npod web cpu=2";
+    check(world, "web: MinValuesUnmet");
+    check(&format!("min-values best\n{world}"), "web -> p-0");
+}
+
+#[test]
+fn only_values_that_the_requirement_admits_count_for_min_values() {
+    check(
+        "type a cpu=2 price=1 zones=x,y\npool p need=topology.kubernetes.io/zone:Exists::2\npod web cpu=2 select.topology.kubernetes.io/zone=x",
+        "web: MinValuesUnmet",
+    );
+}
+
+#[test]
+fn only_so_many_types_are_written_on_a_claim() {
+    let plan = planned(
+        "max-types 2\ntype a cpu=2 price=1\ntype b cpu=2 price=2\ntype c cpu=2 price=3\npod web cpu=1",
+    );
+    assert!(plan.contains("or 1 others"), "{plan}");
+}
+
+#[test]
+fn a_daemons_host_port_is_taken_on_every_type_it_lands_on() {
+    check(
+        "known fast\ntype x cpu=2 price=1 label.fast=no\ntype y cpu=2 price=2 label.fast=yes
+         daemon log cpu=100m port=80 select.fast=no\npod web cpu=1 port=80",
+        "web -> default-0\ndefault-0: y/a/on-demand at 2",
+    );
+}
+
+#[test]
+fn pods_with_one_host_port_get_a_claim_each() {
+    check(
+        "type t cpu=8 price=1\npod web cpu=1 port=80 x2",
+        "web-1 -> default-0\nweb-2 -> default-1",
+    );
+}
+
+#[test]
+fn the_guard_lets_only_so_many_claims_be_on_their_way() {
+    check(
+        "guard 2\ntype t cpu=2 price=1\nclaim c1 offering=t/a taint=x\npod web cpu=2 x3",
+        "web-1 -> default-0\nweb-2: GuardReached\nweb-3: GuardReached",
+    );
+}
+
+#[test]
+fn the_guard_makes_pods_wait_instead_of_taking_a_lighter_pool() {
+    check(
+        "guard 1\ntype t cpu=2 price=1\npool a\npool b weight=2\npod web cpu=2 x2",
+        "web-1 -> b-0\nweb-2: GuardReached",
+    );
+}
