@@ -60,7 +60,9 @@ pub fn read<'a>(tags: impl IntoIterator<Item = &'a str>) -> Option<Identity> {
 fn checked<'a>(mark: &'static str, value: &'a str) -> Result<&'a str, BadIdentity> {
     let fits = !value.is_empty()
         && value.len() <= 44
-        && value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        && value
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'-');
     fits.then_some(value).ok_or_else(|| BadIdentity {
         mark,
         value: value.chars().take(60).collect(),

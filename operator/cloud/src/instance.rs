@@ -61,11 +61,16 @@ pub enum InstanceState {
     Pending,
     Running,
     /// Switched off, paused or otherwise not working, but kept.
-    Stopped { said: Said },
+    Stopped {
+        said: Said,
+    },
     /// Being deleted.
     Ending,
     /// The cloud gave up on it. With a scope, for lack of capacity.
-    Failed { scope: Option<Scope>, said: Said },
+    Failed {
+        scope: Option<Scope>,
+        said: Said,
+    },
 }
 
 /// All that one claim may have left in a cloud.

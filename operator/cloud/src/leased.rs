@@ -53,7 +53,10 @@ impl<P: Provider + ?Sized> Leased<P> {
         &self,
         call: impl Future<Output = Result<T, CloudError>> + Send,
     ) -> Result<T, CloudError> {
-        let permit = self.permit.may_act().map_err(|Refusal(why)| refused(&why))?;
+        let permit = self
+            .permit
+            .may_act()
+            .map_err(|Refusal(why)| refused(&why))?;
         let Some(until) = permit.until else {
             return call.await;
         };

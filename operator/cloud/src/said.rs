@@ -92,7 +92,11 @@ mod tests {
 
     #[test]
     fn only_a_request_id_is_shown_as_one() {
-        let id = |text: &str| Said::new("no").with_request_id(Some(text.to_owned())).to_string();
+        let id = |text: &str| {
+            Said::new("no")
+                .with_request_id(Some(text.to_owned()))
+                .to_string()
+        };
         assert_eq!(id("req-55e34cac"), "no [req-55e34cac]");
         assert_eq!(id("gAAAA token=secret"), "no");
     }

@@ -71,17 +71,28 @@ pub(super) fn cloud_config(join: &Join) -> Result<String, BadBootstrap> {
 
 /// `content` is made of checked lines, so a block scalar holds it.
 fn file(path: &str, mode: &str, content: &str) -> String {
-    let body: String = content.lines().map(|line| format!("    {line}\n")).collect();
+    let body: String = content
+        .lines()
+        .map(|line| format!("    {line}\n"))
+        .collect();
     format!("- path: {path}\n  owner: root:root\n  permissions: '{mode}'\n  content: |\n{body}")
 }
 
 fn kubeconfig(join: &Join) -> Result<String, BadBootstrap> {
     let endpoint = word("endpoint", &join.endpoint)?;
     if !endpoint.starts_with("https://") {
-        return Err(bad("endpoint", "it does not begin with https://", "write for example https://10.0.0.1:6443"));
+        return Err(bad(
+            "endpoint",
+            "it does not begin with https://",
+            "write for example https://10.0.0.1:6443",
+        ));
     }
     if !join.ca_pem.contains("-----BEGIN CERTIFICATE-----") {
-        return Err(bad("caBundle", "it holds no certificate", "give it in PEM form"));
+        return Err(bad(
+            "caBundle",
+            "it holds no certificate",
+            "give it in PEM form",
+        ));
     }
     let ca = STANDARD.encode(&join.ca_pem);
     let token = word("token", join.token.expose_secret())?;
@@ -112,7 +123,10 @@ fn environment(join: &Join) -> Result<String, BadBootstrap> {
     let mut flags = vec![
         ("bootstrap-kubeconfig", JOIN_FILE.to_owned()),
         ("kubeconfig", "/var/lib/kubelet/kubeconfig".to_owned()),
-        ("hostname-override", expression("node name", &join.node_name)?),
+        (
+            "hostname-override",
+            expression("node name", &join.node_name)?,
+        ),
         ("provider-id", expression("provider id", &join.provider_id)?),
     ];
     let labels = labels(&join.labels)?;
@@ -121,7 +135,10 @@ fn environment(join: &Join) -> Result<String, BadBootstrap> {
     }
     flags.push(("register-with-taints", taints(&join.taints)?));
     flags.extend(settings(&join.kubelet)?);
-    let words: Vec<String> = flags.iter().map(|(flag, value)| format!("--{flag}={value}")).collect();
+    let words: Vec<String> = flags
+        .iter()
+        .map(|(flag, value)| format!("--{flag}={value}"))
+        .collect();
     Ok(format!("KUBELET_EXTRA_ARGS=\"{}\"\n", words.join(" ")))
 }
 
@@ -132,11 +149,19 @@ fn labels(labels: &BTreeMap<String, String>) -> Result<String, BadBootstrap> {
         let checked = |text: &str| -> Result<String, BadBootstrap> {
             let text = word(&field, text)?;
             match text.contains([',', '=']) {
-                true => Err(bad(&field, "it contains a comma or an equals sign", "remove it")),
+                true => Err(bad(
+                    &field,
+                    "it contains a comma or an equals sign",
+                    "remove it",
+                )),
                 false => Ok(jinja(text)),
             }
         };
-        let value = if value.is_empty() { String::new() } else { checked(value)? };
+        let value = if value.is_empty() {
+            String::new()
+        } else {
+            checked(value)?
+        };
         pairs.push(format!("{}={value}", checked(key)?));
     }
     Ok(pairs.join(","))
@@ -160,8 +185,14 @@ fn taints(taints: &[Taint]) -> Result<String, BadBootstrap> {
             "" => String::new(),
             value => format!("={}", word(&field, value)?),
         };
-        if format!("{key}{value}").matches([',', ':', '=']).count() > value.matches('=').count().min(1) {
-            return Err(bad(&field, "it contains a comma, a colon or an equals sign", "remove it"));
+        if format!("{key}{value}").matches([',', ':', '=']).count()
+            > value.matches('=').count().min(1)
+        {
+            return Err(bad(
+                &field,
+                "it contains a comma, a colon or an equals sign",
+                "remove it",
+            ));
         }
         written.push(jinja(&format!("{key}{value}:{:?}", taint.effect)));
     }
@@ -173,10 +204,21 @@ fn settings(kubelet: &Kubelet) -> Result<Vec<(&'static str, String)>, BadBootstr
     let mut flags: Vec<(&'static str, String)> = [
         number("max-pods", kubelet.max_pods.map(i64::from)),
         number("pods-per-core", kubelet.pods_per_core.map(i64::from)),
-        number("eviction-max-pod-grace-period", kubelet.eviction_max_pod_grace_period.map(i64::from)),
-        number("image-gc-high-threshold", kubelet.image_gc_high_threshold_percent.map(i64::from)),
-        number("image-gc-low-threshold", kubelet.image_gc_low_threshold_percent.map(i64::from)),
-        kubelet.cpu_cfs_quota.map(|on| ("cpu-cfs-quota", on.to_string())),
+        number(
+            "eviction-max-pod-grace-period",
+            kubelet.eviction_max_pod_grace_period.map(i64::from),
+        ),
+        number(
+            "image-gc-high-threshold",
+            kubelet.image_gc_high_threshold_percent.map(i64::from),
+        ),
+        number(
+            "image-gc-low-threshold",
+            kubelet.image_gc_low_threshold_percent.map(i64::from),
+        ),
+        kubelet
+            .cpu_cfs_quota
+            .map(|on| ("cpu-cfs-quota", on.to_string())),
     ]
     .into_iter()
     .flatten()
@@ -186,11 +228,19 @@ fn settings(kubelet: &Kubelet) -> Result<Vec<(&'static str, String)>, BadBootstr
         ("kube-reserved", '=', &kubelet.kube_reserved),
         ("eviction-hard", '<', &kubelet.eviction_hard),
         ("eviction-soft", '<', &kubelet.eviction_soft),
-        ("eviction-soft-grace-period", '=', &kubelet.eviction_soft_grace_period),
+        (
+            "eviction-soft-grace-period",
+            '=',
+            &kubelet.eviction_soft_grace_period,
+        ),
     ] {
         flags.extend(map_flag(flag, between, map)?);
     }
-    let gates = kubelet.feature_gates.iter().map(|(gate, on)| (gate.clone(), on.to_string())).collect();
+    let gates = kubelet
+        .feature_gates
+        .iter()
+        .map(|(gate, on)| (gate.clone(), on.to_string()))
+        .collect();
     flags.extend(map_flag("feature-gates", '=', &gates)?);
     for (flag, value) in [
         ("cpu-manager-policy", &kubelet.cpu_manager_policy),

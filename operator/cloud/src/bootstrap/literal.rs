@@ -12,12 +12,17 @@ pub(super) fn jinja(text: &str) -> String {
 
 /// One line without control characters.
 pub(super) fn line<'a>(field: &str, text: &'a str) -> Result<&'a str, BadBootstrap> {
-    let breaks = |c: char| c.is_control() || matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}');
+    let breaks =
+        |c: char| c.is_control() || matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}');
     if text.is_empty() {
         return Err(bad(field, "it is empty", "give it a value"));
     }
     if text.contains(breaks) {
-        return Err(bad(field, "it contains a line break or control character", "write it as one line"));
+        return Err(bad(
+            field,
+            "it contains a line break or control character",
+            "write it as one line",
+        ));
     }
     Ok(text)
 }
@@ -26,7 +31,11 @@ pub(super) fn line<'a>(field: &str, text: &'a str) -> Result<&'a str, BadBootstr
 pub(super) fn word<'a>(field: &str, text: &'a str) -> Result<&'a str, BadBootstrap> {
     let text = line(field, text)?;
     if text.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\' | '$' | '`')) {
-        return Err(bad(field, "it contains a blank, a quote, a backslash or a dollar", "remove it"));
+        return Err(bad(
+            field,
+            "it contains a blank, a quote, a backslash or a dollar",
+            "remove it",
+        ));
     }
     Ok(text)
 }
@@ -52,8 +61,14 @@ pub(super) fn expression(field: &str, expression: &Expression) -> Result<String,
 pub(super) fn yaml(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     // What JSON leaves as it is and YAML or jinja would read as something else.
-    let quoted = quoted.replace('\u{85}', "\\u0085").replace('\u{2028}', "\\u2028");
-    jinja(&quoted.replace('\u{2029}', "\\u2029").replace('\u{7f}', "\\u007f"))
+    let quoted = quoted
+        .replace('\u{85}', "\\u0085")
+        .replace('\u{2028}', "\\u2028");
+    jinja(
+        &quoted
+            .replace('\u{2029}', "\\u2029")
+            .replace('\u{7f}', "\\u007f"),
+    )
 }
 
 pub(super) fn bad(field: &str, problem: &'static str, fix: &'static str) -> BadBootstrap {

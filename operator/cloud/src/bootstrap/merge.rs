@@ -32,7 +32,11 @@ fn both(ours: &str, theirs: &str) -> Result<String, BadBootstrap> {
     }
     let kind = kind_of(theirs).ok_or_else(|| {
         let fix = "begin it with #cloud-config or #!, or set bootstrap.merge to Replace";
-        bad("userData", "its first line does not tell what it is, so it cannot be appended", fix)
+        bad(
+            "userData",
+            "its first line does not tell what it is, so it cannot be appended",
+            fix,
+        )
     })?;
     let boundary = (0..)
         .map(|n| format!("joiner-part-{n}"))

@@ -68,7 +68,9 @@ impl Allowance {
 
     /// A good answer: a little faster from now on.
     pub fn grow(&self) {
-        self.with_state(|state| state.rate = (state.rate + self.pace.most / 50.0).min(self.pace.most));
+        self.with_state(|state| {
+            state.rate = (state.rate + self.pace.most / 50.0).min(self.pace.most)
+        });
     }
 
     /// The cloud said 429: half as fast from now on, and silent for as long as it asked.
@@ -146,16 +148,25 @@ mod tests {
         allowance.shrink(None);
         assert!((allowance.rate() - 5.0).abs() < 1e-9);
         allowance.shrink(None);
-        assert!((allowance.rate() - 5.0).abs() < 1e-9, "one message, not two");
+        assert!(
+            (allowance.rate() - 5.0).abs() < 1e-9,
+            "one message, not two"
+        );
         for _ in 0..60 {
             tokio::time::advance(Duration::from_secs(2)).await;
             allowance.shrink(None);
         }
-        assert!((allowance.rate() - 1.0).abs() < 1e-9, "never below the least");
+        assert!(
+            (allowance.rate() - 1.0).abs() < 1e-9,
+            "never below the least"
+        );
         for _ in 0..100 {
             allowance.grow();
         }
-        assert!((allowance.rate() - 10.0).abs() < 1e-9, "never above the most");
+        assert!(
+            (allowance.rate() - 10.0).abs() < 1e-9,
+            "never above the most"
+        );
     }
 
     #[tokio::test(start_paused = true)]

@@ -120,7 +120,8 @@ impl Transport {
 
     /// Sends a call and returns the last answer, good or bad.
     pub async fn send(&self, call: &Call) -> Result<Answer, Lost> {
-        let span = tracing::debug_span!("cloud_call", call = call.name, method = %call.request.method());
+        let span =
+            tracing::debug_span!("cloud_call", call = call.name, method = %call.request.method());
         let outcome = match call.repeat {
             Repeat::Once => self.attempt(call).instrument(span).await,
             Repeat::Safe => self.repeated(call).instrument(span).await,
@@ -206,7 +207,9 @@ fn worth_repeating(again: &Again) -> bool {
         Again::Failed(_) => true,
         Again::Answered(answer) => {
             answer.status != StatusCode::NOT_IMPLEMENTED
-                && answer.retry_after.is_none_or(|pause| pause <= LONGEST_PAUSE)
+                && answer
+                    .retry_after
+                    .is_none_or(|pause| pause <= LONGEST_PAUSE)
         }
     }
 }
@@ -220,8 +223,12 @@ fn obeyed(again: &Again, pause: Duration) -> Option<Duration> {
 }
 
 fn request_id(headers: &HeaderMap) -> Option<String> {
-    ["x-openstack-request-id", "x-compute-request-id", "x-request-id"]
-        .iter()
-        .find_map(|name| headers.get(*name)?.to_str().ok())
-        .map(str::to_owned)
+    [
+        "x-openstack-request-id",
+        "x-compute-request-id",
+        "x-request-id",
+    ]
+    .iter()
+    .find_map(|name| headers.get(*name)?.to_str().ok())
+    .map(str::to_owned)
 }

@@ -91,27 +91,40 @@ mod tests {
         let secret = "correct horse battery";
         let encoded = STANDARD.encode(secret);
         assert_eq!(masked(&format!("no <{secret}>"), secret), "no <[redacted]>");
-        assert_eq!(masked(&format!("no <{encoded}>"), secret), "no <[redacted]>");
+        assert_eq!(
+            masked(&format!("no <{encoded}>"), secret),
+            "no <[redacted]>"
+        );
     }
 
     #[test]
     fn a_quotation_that_breaks_off_is_masked_too() {
         let secret = "line one of the user data\nline two with a token abcdef.0123456789abcdef";
-        let quoted = "Invalid input: 'line one of the user data\\nline two with a token abcdef.01234";
+        let quoted =
+            "Invalid input: 'line one of the user data\\nline two with a token abcdef.01234";
         let shown = masked(quoted, secret);
         assert_eq!(shown, "Invalid input: '[redacted]\\n[redacted]");
     }
 
     #[test]
     fn a_short_password_is_masked_and_innocent_text_is_not() {
-        assert_eq!(masked("user pw1x is wrong", "pw1x"), "user [redacted] is wrong");
-        assert_eq!(masked("Flavor big could not be found.", "pw1x"), "Flavor big could not be found.");
+        assert_eq!(
+            masked("user pw1x is wrong", "pw1x"),
+            "user [redacted] is wrong"
+        );
+        assert_eq!(
+            masked("Flavor big could not be found.", "pw1x"),
+            "Flavor big could not be found."
+        );
     }
 
     #[test]
     fn what_was_learnt_is_masked_for_every_call() {
         let redactor = Redactor::default();
         redactor.learn("gAAAAAtoken".into());
-        assert_eq!(redactor.say("token gAAAAAtoken expired", &[]).text(), "token [redacted] expired");
+        assert_eq!(
+            redactor.say("token gAAAAAtoken expired", &[]).text(),
+            "token [redacted] expired"
+        );
     }
 }

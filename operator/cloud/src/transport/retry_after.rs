@@ -7,7 +7,11 @@ use jiff::Timestamp;
 
 /// Reads `Retry-After`: whole seconds or a date. Nonsense is no wish.
 pub fn read(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
-    let text = headers.get(http::header::RETRY_AFTER)?.to_str().ok()?.trim();
+    let text = headers
+        .get(http::header::RETRY_AFTER)?
+        .to_str()
+        .ok()?
+        .trim();
     if let Ok(seconds) = text.parse::<u64>() {
         return Some(Duration::from_secs(seconds));
     }

@@ -26,7 +26,9 @@ pub struct Trust {
 /// Trust that cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum BadTrust {
-    #[error("the CA bundle holds no certificate in PEM form; give one or more BEGIN CERTIFICATE blocks")]
+    #[error(
+        "the CA bundle holds no certificate in PEM form; give one or more BEGIN CERTIFICATE blocks"
+    )]
     NoCertificate,
     #[error("the HTTP client cannot be built: {0}")]
     Client(String),
@@ -53,8 +55,8 @@ impl Wire {
 #[async_trait]
 impl Http for Wire {
     async fn call(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpFailure> {
-        let request = reqwest::Request::try_from(request)
-            .map_err(|error| HttpFailure::never(said(error)))?;
+        let request =
+            reqwest::Request::try_from(request).map_err(|error| HttpFailure::never(said(error)))?;
         let mut response = self.client.execute(request).await.map_err(failure)?;
         let mut body = BytesMut::new();
         while let Some(chunk) = response.chunk().await.map_err(failure)? {

@@ -31,10 +31,20 @@ pub struct Credentials {
 
 #[derive(Clone, Debug)]
 pub enum Method {
-    Password { user: Named, password: SecretString, project: Named },
+    Password {
+        user: Named,
+        password: SecretString,
+        project: Named,
+    },
     /// Never sends a scope: Keystone refuses one.
-    ApplicationCredential { who: AppCredential, secret: SecretString },
-    Token { token: SecretString, project: Named },
+    ApplicationCredential {
+        who: AppCredential,
+        secret: SecretString,
+    },
+    Token {
+        token: SecretString,
+        project: Named,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,10 +80,19 @@ pub enum BadCredentials {
     #[error("{wanted} is missing; set it in {place}")]
     Missing { wanted: &'static str, place: String },
     #[error("{key} in {place} is {problem}; {fix}")]
-    Wrong { key: &'static str, place: String, problem: String, fix: &'static str },
-    #[error("{place} cannot be read as YAML; check its indentation (its text is not shown, it may hold secrets)")]
+    Wrong {
+        key: &'static str,
+        place: String,
+        problem: String,
+        fix: &'static str,
+    },
+    #[error(
+        "{place} cannot be read as YAML; check its indentation (its text is not shown, it may hold secrets)"
+    )]
     NotYaml { place: &'static str },
-    #[error("clouds.yaml has no cloud {wanted:?}; it has {have}: name one of them in spec.cloud.cloudName or OS_CLOUD")]
+    #[error(
+        "clouds.yaml has no cloud {wanted:?}; it has {have}: name one of them in spec.cloud.cloudName or OS_CLOUD"
+    )]
     NoSuchCloud { wanted: String, have: String },
 }
 
@@ -89,10 +108,15 @@ pub fn from_secret(
         return from_clouds_yaml(clouds, secure, cloud);
     }
     if key.is_none() && entries.contains_key("OS_AUTH_URL") {
-        let text = |(key, value): (&String, &Vec<u8>)| Some((key.clone(), String::from_utf8(value.clone()).ok()?));
+        let text = |(key, value): (&String, &Vec<u8>)| {
+            Some((key.clone(), String::from_utf8(value.clone()).ok()?))
+        };
         return from_env(&entries.iter().filter_map(text).collect());
     }
-    Err(BadCredentials::Missing { wanted: "clouds.yaml or OS_AUTH_URL", place: format!("the Secret (looked for key {wanted:?})") })
+    Err(BadCredentials::Missing {
+        wanted: "clouds.yaml or OS_AUTH_URL",
+        place: format!("the Secret (looked for key {wanted:?})"),
+    })
 }
 
 impl Credentials {
@@ -134,15 +158,22 @@ pub(super) struct Fields<'a> {
 
 impl Fields<'_> {
     fn any(&self, keys: &[&str]) -> Option<String> {
-        keys.iter().find_map(|key| (self.get)(key)).filter(|value| !value.is_empty())
+        keys.iter()
+            .find_map(|key| (self.get)(key))
+            .filter(|value| !value.is_empty())
     }
 
     fn missing(&self, wanted: &'static str) -> BadCredentials {
-        BadCredentials::Missing { wanted, place: self.place.clone() }
+        BadCredentials::Missing {
+            wanted,
+            place: self.place.clone(),
+        }
     }
 
     pub(super) fn auth_url(&self) -> Result<Url, BadCredentials> {
-        let text = self.any(&["auth_url"]).ok_or_else(|| self.missing("auth_url (OS_AUTH_URL)"))?;
+        let text = self
+            .any(&["auth_url"])
+            .ok_or_else(|| self.missing("auth_url (OS_AUTH_URL)"))?;
         let wrong = |problem: &str| BadCredentials::Wrong {
             key: "auth_url",
             place: self.place.clone(),
@@ -155,7 +186,11 @@ impl Fields<'_> {
         }
         let path = url.path().trim_end_matches('/').to_owned();
         let has_version = path.split('/').any(|segment| segment == "v3");
-        url.set_path(&if has_version { path } else { format!("{path}/v3") });
+        url.set_path(&if has_version {
+            path
+        } else {
+            format!("{path}/v3")
+        });
         url.set_query(None);
         Ok(url)
     }
@@ -163,15 +198,21 @@ impl Fields<'_> {
     pub(super) fn method(&self) -> Result<Method, BadCredentials> {
         let kind = self.any(&["auth_type"]).unwrap_or_default();
         let app = ["application_credential_id", "application_credential_name"];
-        let is_app = kind == "v3applicationcredential" || (kind.is_empty() && self.any(&app).is_some());
+        let is_app =
+            kind == "v3applicationcredential" || (kind.is_empty() && self.any(&app).is_some());
         if is_app {
             return self.application_credential();
         }
         match kind.as_str() {
             "" | "password" | "v3password" => self.password(),
             "token" | "v3token" => {
-                let token = self.any(&["token"]).ok_or_else(|| self.missing("token (OS_TOKEN)"))?;
-                Ok(Method::Token { token: token.into(), project: self.project()? })
+                let token = self
+                    .any(&["token"])
+                    .ok_or_else(|| self.missing("token (OS_TOKEN)"))?;
+                Ok(Method::Token {
+                    token: token.into(),
+                    project: self.project()?,
+                })
             }
             _ => Err(BadCredentials::Wrong {
                 key: "auth_type",
@@ -185,31 +226,52 @@ impl Fields<'_> {
     fn application_credential(&self) -> Result<Method, BadCredentials> {
         let secret = self
             .any(&["application_credential_secret"])
-            .ok_or_else(|| self.missing("application_credential_secret (OS_APPLICATION_CREDENTIAL_SECRET)"))?;
-        let who = match (self.any(&["application_credential_id"]), self.any(&["application_credential_name"])) {
+            .ok_or_else(|| {
+                self.missing("application_credential_secret (OS_APPLICATION_CREDENTIAL_SECRET)")
+            })?;
+        let who = match (
+            self.any(&["application_credential_id"]),
+            self.any(&["application_credential_name"]),
+        ) {
             (Some(id), _) => AppCredential::Id(id),
-            (None, Some(name)) => AppCredential::Name { name, user: self.user()? },
-            (None, None) => return Err(self.missing("application_credential_id (OS_APPLICATION_CREDENTIAL_ID)")),
+            (None, Some(name)) => AppCredential::Name {
+                name,
+                user: self.user()?,
+            },
+            (None, None) => {
+                return Err(self.missing("application_credential_id (OS_APPLICATION_CREDENTIAL_ID)"));
+            }
         };
-        Ok(Method::ApplicationCredential { who, secret: secret.into() })
+        Ok(Method::ApplicationCredential {
+            who,
+            secret: secret.into(),
+        })
     }
 
     fn password(&self) -> Result<Method, BadCredentials> {
         let user = self.user()?;
-        let password = self.any(&["password"]).ok_or_else(|| self.missing("password (OS_PASSWORD)"))?;
-        Ok(Method::Password { user, password: password.into(), project: self.project()? })
+        let password = self
+            .any(&["password"])
+            .ok_or_else(|| self.missing("password (OS_PASSWORD)"))?;
+        Ok(Method::Password {
+            user,
+            password: password.into(),
+            project: self.project()?,
+        })
     }
 
     fn user(&self) -> Result<Named, BadCredentials> {
         let id = self.any(&["user_id", "userid"]);
         let name = self.any(&["username"]);
-        self.named(id, name, "user").ok_or_else(|| self.missing("username or user_id (OS_USERNAME)"))
+        self.named(id, name, "user")
+            .ok_or_else(|| self.missing("username or user_id (OS_USERNAME)"))
     }
 
     fn project(&self) -> Result<Named, BadCredentials> {
         let id = self.any(&["project_id", "tenant_id"]);
         let name = self.any(&["project_name", "tenant_name"]);
-        self.named(id, name, "project").ok_or_else(|| self.missing("project_name or project_id (OS_PROJECT_NAME)"))
+        self.named(id, name, "project")
+            .ok_or_else(|| self.missing("project_name or project_id (OS_PROJECT_NAME)"))
     }
 
     /// A name without any domain is in `Default`, as the prototypes had it.
@@ -217,8 +279,16 @@ impl Fields<'_> {
         if let Some(id) = id {
             return Some(Named::Id(id));
         }
-        let ids = [&format!("{what}_domain_id"), "domain_id", "default_domain_id"];
-        let names = [&format!("{what}_domain_name"), "domain_name", "default_domain"];
+        let ids = [
+            &format!("{what}_domain_id"),
+            "domain_id",
+            "default_domain_id",
+        ];
+        let names = [
+            &format!("{what}_domain_name"),
+            "domain_name",
+            "default_domain",
+        ];
         let domain = match (self.any(&ids[..1]), self.any(&names[..1])) {
             (Some(id), _) => Domain::Id(id),
             (None, Some(name)) => Domain::Name(name),

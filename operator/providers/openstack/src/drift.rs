@@ -20,33 +20,63 @@ pub fn drifted(resolved: &Resolved, instance: &Instance) -> Option<Drift> {
 fn instance_type(resolved: &Resolved, instance: &Instance) -> Option<Drift> {
     let kind = instance.instance_type.as_deref()?;
     let missing = !resolved.types.is_empty() && resolved.type_named(kind).is_none();
-    missing.then(|| drift(DriftCause::InstanceType, format!("the class does not offer {kind} any more")))
+    missing.then(|| {
+        drift(
+            DriftCause::InstanceType,
+            format!("the class does not offer {kind} any more"),
+        )
+    })
 }
 
 fn image(resolved: &Resolved, instance: &Instance) -> Option<Drift> {
-    let wanted = &resolved.type_named(instance.instance_type.as_deref()?)?.image;
+    let wanted = &resolved
+        .type_named(instance.instance_type.as_deref()?)?
+        .image;
     let has = instance.image.as_ref()?;
-    (has != wanted).then(|| drift(DriftCause::Image, format!("it runs image {has}, the class chooses {wanted}")))
+    (has != wanted).then(|| {
+        drift(
+            DriftCause::Image,
+            format!("it runs image {has}, the class chooses {wanted}"),
+        )
+    })
 }
 
 fn zone(resolved: &Resolved, instance: &Instance) -> Option<Drift> {
     let zone = instance.zone.as_deref()?;
     let missing = !resolved.zones.is_empty() && resolved.zone_id(zone).is_none();
-    missing.then(|| drift(DriftCause::Zone, format!("the class does not use zone {zone} any more")))
+    missing.then(|| {
+        drift(
+            DriftCause::Zone,
+            format!("the class does not use zone {zone} any more"),
+        )
+    })
 }
 
 fn security_groups(resolved: &Resolved, instance: &Instance) -> Option<Drift> {
     let has = instance.security_groups.as_ref()?;
     // Ports with groups of their own, or with none asked for, show what the class does not say.
-    let alike = resolved.ports.iter().all(|port| port.security_groups.is_none());
+    let alike = resolved
+        .ports
+        .iter()
+        .all(|port| port.security_groups.is_none());
     if !alike || resolved.security_groups.is_empty() || has.is_empty() {
         return None;
     }
-    let mut wanted: Vec<Arc<str>> = resolved.security_groups.iter().map(|group| group.name.clone()).collect();
+    let mut wanted: Vec<Arc<str>> = resolved
+        .security_groups
+        .iter()
+        .map(|group| group.name.clone())
+        .collect();
     wanted.sort();
     wanted.dedup();
     let list = |names: &[Arc<str>]| names.join(", ");
-    let said = || format!("its security groups are {}, the class chooses {}", list(has), list(&wanted));
+    let said = || {
+        format!(
+            "its security groups are {}, the class chooses {}",
+            list(has),
+            list(&wanted)
+        )
+    };
     (*has != wanted).then(|| drift(DriftCause::SecurityGroups, said()))
 }
 

@@ -34,29 +34,41 @@ pub fn read(body: &[u8]) -> Refusal {
     if let (Some(title), Some(message)) = (members.get("title"), members.get("message")) {
         // Glance, and Nova for routes it does not know.
         let message = text(message).unwrap_or_default();
-        return Refusal { kind: text(title), message };
+        return Refusal {
+            kind: text(title),
+            message,
+        };
     }
     let Some((name, inner)) = members.into_iter().next() else {
         return Refusal::default();
     };
     let kind = inner.get("type").and_then(text).or(Some(name));
-    let message = inner.get("message").and_then(text).or_else(|| text(&inner)).unwrap_or_default();
+    let message = inner
+        .get("message")
+        .and_then(text)
+        .or_else(|| text(&inner))
+        .unwrap_or_default();
     Refusal { kind, message }
 }
 
 /// The meaning of an answer that is not a success. A 401 is judged by the client, which first renews the token.
 pub fn meaning(answer: &Answer, refusal: &Refusal, subject: Subject, said: Said) -> CloudError {
     if let Some(resource) = over_quota(refusal, answer.status) {
-        return CloudError::NoCapacity { scope: Scope::Quota { resource }, said };
+        return CloudError::NoCapacity {
+            scope: Scope::Quota { resource },
+            said,
+        };
     }
     match answer.status {
         StatusCode::NOT_FOUND if subject == Subject::ById => absent(refusal, said),
-        StatusCode::BAD_REQUEST if zone_is_missing(&refusal.message) => {
-            CloudError::NoCapacity { scope: Scope::Offering, said }
-        }
-        StatusCode::TOO_MANY_REQUESTS | StatusCode::CONFLICT => {
-            CloudError::Throttled { retry_after: answer.retry_after, said }
-        }
+        StatusCode::BAD_REQUEST if zone_is_missing(&refusal.message) => CloudError::NoCapacity {
+            scope: Scope::Offering,
+            said,
+        },
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::CONFLICT => CloudError::Throttled {
+            retry_after: answer.retry_after,
+            said,
+        },
         StatusCode::UNAUTHORIZED => CloudError::Unauthorized { said },
         StatusCode::REQUEST_TIMEOUT => CloudError::doubt(said),
         StatusCode::NOT_IMPLEMENTED => CloudError::Rejected { said },
@@ -67,7 +79,10 @@ pub fn meaning(answer: &Answer, refusal: &Refusal, subject: Subject, said: Said)
 
 /// Why a build failed, if for lack of capacity. `fault` of a server: its code and its message.
 pub fn fault_scope(code: i64, message: &str) -> Option<Scope> {
-    const NO_HOST: [&str; 2] = ["No valid host was found", "Exceeded maximum number of retries"];
+    const NO_HOST: [&str; 2] = [
+        "No valid host was found",
+        "Exceeded maximum number of retries",
+    ];
     if NO_HOST.iter().any(|begin| message.starts_with(begin)) {
         return Some(Scope::Offering);
     }
@@ -87,7 +102,11 @@ pub fn fault_scope(code: i64, message: &str) -> Option<Scope> {
 /// Only a service that knows its objects can say that one is missing; a proxy's or a router's 404 proves nothing.
 fn absent(refusal: &Refusal, said: Said) -> CloudError {
     match refusal.kind.as_deref() {
-        Some(kind) if kind == "itemNotFound" || kind == "Not Found" || kind.ends_with("NotFound") => CloudError::Gone,
+        Some(kind)
+            if kind == "itemNotFound" || kind == "Not Found" || kind.ends_with("NotFound") =>
+        {
+            CloudError::Gone
+        }
         _ => CloudError::doubt(said),
     }
 }
@@ -96,10 +115,16 @@ fn over_quota(refusal: &Refusal, status: StatusCode) -> Option<String> {
     let message = refusal.message.as_str();
     let kind = refusal.kind.as_deref().unwrap_or_default();
     match status {
-        StatusCode::FORBIDDEN if message.starts_with("Quota exceeded") => Some(resources_named(message)),
-        StatusCode::FORBIDDEN if message.starts_with("Maximum number of ports") => Some("port".to_owned()),
+        StatusCode::FORBIDDEN if message.starts_with("Quota exceeded") => {
+            Some(resources_named(message))
+        }
+        StatusCode::FORBIDDEN if message.starts_with("Maximum number of ports") => {
+            Some("port".to_owned())
+        }
         StatusCode::CONFLICT if kind == "OverQuota" => Some(resources_named(message)),
-        StatusCode::CONFLICT if kind == "IpAddressGenerationFailure" => Some("addresses".to_owned()),
+        StatusCode::CONFLICT if kind == "IpAddressGenerationFailure" => {
+            Some("addresses".to_owned())
+        }
         StatusCode::PAYLOAD_TOO_LARGE if kind == "overLimit" => Some(resources_named(message)),
         _ => None,
     }
@@ -121,6 +146,9 @@ fn resources_named(message: &str) -> String {
         Some(list) => list.split('.').next().unwrap_or(list),
         None => rest.split(':').next().unwrap_or(rest),
     };
-    let named: String = named.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, ',' | ' ' | '_')).collect();
+    let named: String = named
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || matches!(c, ',' | ' ' | '_'))
+        .collect();
     named.trim().chars().take(60).collect()
 }

@@ -13,7 +13,11 @@ use crate::instance::{Presence, instance, presence};
 /// Instances of one identity, oldest first.
 pub(crate) async fn find(client: &Client, who: &Identity) -> Result<Vec<Instance>, CloudError> {
     let tags = identity::tags(who).map_err(|bad| CloudError::rejected(&bad.to_string()))?;
-    let ours = |servers: Vec<Server>| servers.into_iter().filter(|server| tags.iter().all(|tag| server.tags.contains(tag)));
+    let ours = |servers: Vec<Server>| {
+        servers
+            .into_iter()
+            .filter(|server| tags.iter().all(|tag| server.tags.contains(tag)))
+    };
     let mut found: Vec<Server> = ours(client.servers(&tags).await?).collect();
     if found.is_empty() {
         found = ours(everything(client).await?).collect();
@@ -26,10 +30,15 @@ pub(crate) async fn find(client: &Client, who: &Identity) -> Result<Vec<Instance
 }
 
 /// All instances of one cluster.
-pub(crate) async fn list(client: &Client, cluster: &ClusterId) -> Result<Vec<Instance>, CloudError> {
+pub(crate) async fn list(
+    client: &Client,
+    cluster: &ClusterId,
+) -> Result<Vec<Instance>, CloudError> {
     let mut instances = Vec::new();
     for server in everything(client).await? {
-        let Some(owner) = identity::read(server.tags.iter().map(String::as_str)) else { continue };
+        let Some(owner) = identity::read(server.tags.iter().map(String::as_str)) else {
+            continue;
+        };
         if owner.cluster == *cluster {
             instances.extend(settled(client, server, Some(&owner)).await?);
         }
@@ -45,7 +54,9 @@ pub(crate) async fn get(client: &Client, id: &InstanceId) -> Result<Instance, Cl
         Presence::Unreachable => Err(unreachable(&server.id)),
         Presence::There => {
             let owner = identity::read(server.tags.iter().map(String::as_str));
-            let owner = owner.ok_or_else(|| CloudError::rejected(&format!("server {id} carries no identity of ours")))?;
+            let owner = owner.ok_or_else(|| {
+                CloudError::rejected(&format!("server {id} carries no identity of ours"))
+            })?;
             Ok(instance(&server, owner, |text| client.say(text)))
         }
     }
@@ -59,14 +70,21 @@ pub(crate) fn unreachable(id: &str) -> CloudError {
 /// Every server of the project, or an error if one of them could be anybody's.
 async fn everything(client: &Client) -> Result<Vec<Server>, CloudError> {
     let servers = client.servers(&[]).await?;
-    match servers.iter().find(|server| presence(server) == Presence::Unreachable) {
+    match servers
+        .iter()
+        .find(|server| presence(server) == Presence::Unreachable)
+    {
         Some(server) => Err(unreachable(&server.id)),
         None => Ok(servers),
     }
 }
 
 /// A failed server does not always show its fault in a list: it is asked for by id before it is judged.
-async fn settled(client: &Client, server: Server, who: Option<&Identity>) -> Result<Option<Instance>, CloudError> {
+async fn settled(
+    client: &Client,
+    server: Server,
+    who: Option<&Identity>,
+) -> Result<Option<Instance>, CloudError> {
     let Some(who) = who else { return Ok(None) };
     let server = match (server.status.as_str(), &server.fault) {
         ("ERROR", None) => match client.server(&server.id).await {
@@ -77,13 +95,19 @@ async fn settled(client: &Client, server: Server, who: Option<&Identity>) -> Res
         _ => server,
     };
     match presence(&server) {
-        Presence::There => Ok(Some(instance(&server, who.clone(), |text| client.say(text)))),
+        Presence::There => Ok(Some(instance(&server, who.clone(), |text| {
+            client.say(text)
+        }))),
         Presence::Gone => Ok(None),
         Presence::Unreachable => Err(unreachable(&server.id)),
     }
 }
 
 fn sorted(mut instances: Vec<Instance>) -> Result<Vec<Instance>, CloudError> {
-    instances.sort_by(|a, b| a.created_at.cmp(&b.created_at).then_with(|| a.id.cmp(&b.id)));
+    instances.sort_by(|a, b| {
+        a.created_at
+            .cmp(&b.created_at)
+            .then_with(|| a.id.cmp(&b.id))
+    });
     Ok(instances)
 }

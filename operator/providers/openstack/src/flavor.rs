@@ -44,9 +44,16 @@ impl TryFrom<&Wire> for Flavor {
     type Error = BadFlavor;
 
     fn try_from(raw: &Wire) -> Result<Self, BadFlavor> {
-        let bad = |field, value: String| BadFlavor { flavor: raw.name.clone(), field, value };
+        let bad = |field, value: String| BadFlavor {
+            flavor: raw.name.clone(),
+            field,
+            value,
+        };
         let positive = |field, value: i64| {
-            u32::try_from(value).ok().and_then(NonZeroU32::new).ok_or_else(|| bad(field, value.to_string()))
+            u32::try_from(value)
+                .ok()
+                .and_then(NonZeroU32::new)
+                .ok_or_else(|| bad(field, value.to_string()))
         };
         let (type_name, other) = match (is_label_value(&raw.name), is_label_value(&raw.id)) {
             (true, _) => (&raw.name, &raw.id),
@@ -71,7 +78,10 @@ impl TryFrom<&Wire> for Flavor {
 pub(crate) fn is_label_value(text: &str) -> bool {
     let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    text.len() <= 63 && text.chars().all(inner) && edge(text.chars().next()) && edge(text.chars().last())
+    text.len() <= 63
+        && text.chars().all(inner)
+        && edge(text.chars().next())
+        && edge(text.chars().last())
 }
 
 /// As Kubernetes names it.
@@ -86,22 +96,49 @@ pub(crate) fn kubernetes_arch(text: &str) -> Arc<str> {
 }
 
 fn architecture(specs: &BTreeMap<String, String>) -> Option<Arc<str>> {
-    let named = ["hw:architecture", "hw_architecture", "architecture", "capabilities:cpu_arch", "capabilities:cpu_info:arch"];
+    let named = [
+        "hw:architecture",
+        "hw_architecture",
+        "architecture",
+        "capabilities:cpu_arch",
+        "capabilities:cpu_info:arch",
+    ];
     if let Some(text) = named.iter().find_map(|key| specs.get(*key)) {
         return Some(kubernetes_arch(text.trim_start_matches("s==").trim()));
     }
     let required = |name: &str| specs.get(name).is_some_and(|value| value == "required");
-    let traits = [("X86_64", "amd64"), ("AARCH64", "arm64"), ("PPC64LE", "ppc64le"), ("S390X", "s390x")];
-    let by_trait = traits.iter().find(|(name, _)| required(&format!("trait:HW_ARCH_{name}")));
+    let traits = [
+        ("X86_64", "amd64"),
+        ("AARCH64", "arm64"),
+        ("PPC64LE", "ppc64le"),
+        ("S390X", "s390x"),
+    ];
+    let by_trait = traits
+        .iter()
+        .find(|(name, _)| required(&format!("trait:HW_ARCH_{name}")));
     by_trait.map(|(_, arch)| (*arch).into())
 }
 
 fn gpus(specs: &BTreeMap<String, String>) -> Option<Gpus> {
-    let whole = |key: &str| specs.get(key).and_then(|text| text.parse::<u32>().ok()).unwrap_or(0);
-    let resources: u32 = ["resources:VGPU", "resources:PGPU"].iter().map(|key| whole(key)).sum();
-    let custom = specs.iter().filter(|(key, _)| key.starts_with("resources:CUSTOM_") && is_gpu(key));
-    let custom: u32 = custom.filter_map(|(_, text)| text.parse::<u32>().ok()).sum();
-    let aliases = specs.get("pci_passthrough:alias").map_or("", String::as_str);
+    let whole = |key: &str| {
+        specs
+            .get(key)
+            .and_then(|text| text.parse::<u32>().ok())
+            .unwrap_or(0)
+    };
+    let resources: u32 = ["resources:VGPU", "resources:PGPU"]
+        .iter()
+        .map(|key| whole(key))
+        .sum();
+    let custom = specs
+        .iter()
+        .filter(|(key, _)| key.starts_with("resources:CUSTOM_") && is_gpu(key));
+    let custom: u32 = custom
+        .filter_map(|(_, text)| text.parse::<u32>().ok())
+        .sum();
+    let aliases = specs
+        .get("pci_passthrough:alias")
+        .map_or("", String::as_str);
     let passed: u32 = aliases
         .split(',')
         .map(|alias| alias.trim().rsplit_once(':').unwrap_or((alias.trim(), "1")))
@@ -109,14 +146,21 @@ fn gpus(specs: &BTreeMap<String, String>) -> Option<Gpus> {
         .filter_map(|(_, count)| count.parse::<u32>().ok())
         .sum();
     let count = resources.saturating_add(custom).saturating_add(passed);
-    let text: String = specs.iter().map(|(key, value)| format!("{key}={value} ")).collect();
-    (count > 0).then(|| Gpus { resource: gpu_resource(&text), count })
+    let text: String = specs
+        .iter()
+        .map(|(key, value)| format!("{key}={value} "))
+        .collect();
+    (count > 0).then(|| Gpus {
+        resource: gpu_resource(&text),
+        count,
+    })
 }
 
 /// PCI aliases are the operator's words: network cards and disks are passed through as well.
 fn is_gpu(name: &str) -> bool {
     const WORDS: [&str; 14] = [
-        "gpu", "nvidia", "tesla", "rtx", "a100", "a10", "h100", "h200", "v100", "l40", "t4", "mi210", "mi300", "radeon",
+        "gpu", "nvidia", "tesla", "rtx", "a100", "a10", "h100", "h200", "v100", "l40", "t4",
+        "mi210", "mi300", "radeon",
     ];
     let name = name.to_lowercase();
     WORDS.iter().any(|word| name.contains(word))

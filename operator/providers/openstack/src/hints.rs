@@ -24,9 +24,16 @@ impl Hints {
     }
 
     /// Until when it is not worth asking for this type in this zone.
-    pub(crate) fn until(&self, instance_type: &str, zone: &str, now: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn until(
+        &self,
+        instance_type: &str,
+        zone: &str,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
         let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        let until = refused.get(&(instance_type.to_owned(), zone.to_owned())).copied();
+        let until = refused
+            .get(&(instance_type.to_owned(), zone.to_owned()))
+            .copied();
         until.filter(|until| *until > now)
     }
 }

@@ -13,13 +13,20 @@ const KERNEL_PERCENT: i64 = 5;
 /// Most pods on a node with so many vCPUs.
 pub(crate) fn pods(kubelet: Option<&Kubelet>, vcpus: u32) -> u32 {
     let positive = |value: Option<i32>| value.and_then(|value| u32::try_from(value).ok());
-    let most = kubelet.and_then(|kubelet| positive(kubelet.max_pods)).unwrap_or(MAX_PODS);
-    let per_core = kubelet.and_then(|kubelet| positive(kubelet.pods_per_core)).filter(|per_core| *per_core > 0);
+    let most = kubelet
+        .and_then(|kubelet| positive(kubelet.max_pods))
+        .unwrap_or(MAX_PODS);
+    let per_core = kubelet
+        .and_then(|kubelet| positive(kubelet.pods_per_core))
+        .filter(|per_core| *per_core > 0);
     per_core.map_or(most, |per_core| most.min(per_core.saturating_mul(vcpus)))
 }
 
 /// What the machine keeps for itself.
-pub(crate) fn overhead(kubelet: Option<&Kubelet>, capacity: &Resources) -> Result<Resources, BadResource> {
+pub(crate) fn overhead(
+    kubelet: Option<&Kubelet>,
+    capacity: &Resources,
+) -> Result<Resources, BadResource> {
     let reserved = |list: Option<&BTreeMap<String, String>>| {
         let known = |key: &str| matches!(key, "cpu" | "memory" | "ephemeral-storage");
         let pairs = list.into_iter().flatten().filter(|(key, _)| known(key));
@@ -43,7 +50,11 @@ pub(crate) fn overhead(kubelet: Option<&Kubelet>, capacity: &Resources) -> Resul
     }
     let kernel = capacity.get(&ResourceName::Memory) / 100 * KERNEL_PERCENT;
     let kernel = Resources::new().with(ResourceName::Memory, kernel);
-    Ok(system.plus(&kube).plus(&eviction).plus(&kernel).without_zeros())
+    Ok(system
+        .plus(&kube)
+        .plus(&eviction)
+        .plus(&kernel)
+        .without_zeros())
 }
 
 /// The same settings as the machine is told them.
@@ -76,8 +87,12 @@ pub fn settings(kubelet: Option<&Kubelet>) -> bootstrap::Kubelet {
         image_gc_high_threshold_percent: kubelet.image_gc_high_threshold_percent,
         image_gc_low_threshold_percent: kubelet.image_gc_low_threshold_percent,
         cpu_cfs_quota: kubelet.cpu_cfs_quota,
-        cpu_manager_policy: kubelet.cpu_manager_policy.map(|policy| cpu(policy).to_owned()),
-        topology_manager_policy: kubelet.topology_manager_policy.map(|policy| topology(policy).to_owned()),
+        cpu_manager_policy: kubelet
+            .cpu_manager_policy
+            .map(|policy| cpu(policy).to_owned()),
+        topology_manager_policy: kubelet
+            .topology_manager_policy
+            .map(|policy| topology(policy).to_owned()),
         feature_gates: kubelet.feature_gates.clone().unwrap_or_default(),
     }
 }
@@ -85,10 +100,16 @@ pub fn settings(kubelet: Option<&Kubelet>) -> bootstrap::Kubelet {
 /// An amount or a share of the capacity.
 fn threshold(signal: &str, text: Option<&str>, of: i64) -> Result<i64, BadResource> {
     let Some(text) = text else { return Ok(0) };
-    if let Some(percent) = text.strip_suffix('%').and_then(|percent| percent.parse::<Quantity>().ok()) {
+    if let Some(percent) = text
+        .strip_suffix('%')
+        .and_then(|percent| percent.parse::<Quantity>().ok())
+    {
         let share = i128::from(of) * i128::from(percent.as_milli()) / 100_000;
         return Ok(i64::try_from(share).unwrap_or(i64::MAX));
     }
-    let quantity: Quantity = text.parse().map_err(|cause| BadResource { name: signal.to_owned(), cause })?;
+    let quantity: Quantity = text.parse().map_err(|cause| BadResource {
+        name: signal.to_owned(),
+        cause,
+    })?;
     Ok(quantity.as_units())
 }

@@ -18,7 +18,11 @@ use crate::{marks, network};
 const LONGEST_USER_DATA: usize = 65_535;
 pub(crate) const PORT: &str = "port";
 
-pub(crate) async fn launch(client: &Client, spec: &Spec, order: &Order) -> Result<Instance, CloudError> {
+pub(crate) async fn launch(
+    client: &Client,
+    spec: &Spec,
+    order: &Order,
+) -> Result<Instance, CloudError> {
     let draft = Draft::new(spec, order)?;
     let (networks, side) = ports(client, spec, order).await?;
     let secrets = vec![order.user_data.secret().clone(), draft.user_data.clone()];
@@ -49,17 +53,27 @@ impl<'a> Draft<'a> {
     fn new(spec: &'a Spec, order: &'a Order) -> Result<Self, CloudError> {
         let (wanted, zone) = (&order.offering.instance_type, &order.offering.zone);
         let missing = |what: &str| {
-            CloudError::rejected(&format!("{what} is not among what the class resolved to; plan again with a fresh catalog"))
+            CloudError::rejected(&format!(
+                "{what} is not among what the class resolved to; plan again with a fresh catalog"
+            ))
         };
-        let kind = order.on.type_named(wanted).ok_or_else(|| missing(&format!("instance type {wanted}")))?;
-        let zone = order.on.zone_id(zone).ok_or_else(|| missing(&format!("zone {zone}")))?;
+        let kind = order
+            .on
+            .type_named(wanted)
+            .ok_or_else(|| missing(&format!("instance type {wanted}")))?;
+        let zone = order
+            .on
+            .zone_id(zone)
+            .ok_or_else(|| missing(&format!("zone {zone}")))?;
         let user_data = STANDARD.encode(order.user_data.secret().expose_secret());
         if user_data.len() > LONGEST_USER_DATA {
             let text = format!(
                 "user data is {} characters in base64 and Nova takes {LONGEST_USER_DATA}; shorten userData or fetch the rest at boot",
                 user_data.len()
             );
-            return Err(CloudError::Rejected { said: Said::new(&text) });
+            return Err(CloudError::Rejected {
+                said: Said::new(&text),
+            });
         }
         Ok(Self {
             spec,
@@ -85,7 +99,11 @@ impl<'a> Draft<'a> {
         });
         if !order.on.security_groups.is_empty() {
             // Ids are taken where names are; names are not unique.
-            let groups = order.on.security_groups.iter().map(|group| json!({"name": group.id.as_ref()}));
+            let groups = order
+                .on
+                .security_groups
+                .iter()
+                .map(|group| json!({"name": group.id.as_ref()}));
             server["security_groups"] = groups.collect();
         }
         if let Some(key) = &spec.key_pair {
@@ -94,7 +112,10 @@ impl<'a> Draft<'a> {
         if let Some(drive) = spec.config_drive {
             server["config_drive"] = drive.into();
         }
-        let devices = devices(spec.block_devices.as_deref().unwrap_or_default(), &self.kind.image);
+        let devices = devices(
+            spec.block_devices.as_deref().unwrap_or_default(),
+            &self.kind.image,
+        );
         if !spec.block_devices.iter().flatten().any(is_boot) {
             server["imageRef"] = self.kind.image.as_ref().into();
         }
@@ -151,7 +172,11 @@ fn is_boot(device: &BlockDevice) -> bool {
 }
 
 /// One entry per network; ports that need settings of their own are made now.
-async fn ports(client: &Client, spec: &Spec, order: &Order) -> Result<(Vec<Value>, Vec<SideResource>), CloudError> {
+async fn ports(
+    client: &Client,
+    spec: &Spec,
+    order: &Order,
+) -> Result<(Vec<Value>, Vec<SideResource>), CloudError> {
     let (mut networks, mut made) = (Vec::new(), Vec::new());
     for (at, (port, plan)) in spec.ports.iter().zip(&order.on.ports).enumerate() {
         if !network::needs_own_port(port) {
@@ -163,7 +188,10 @@ async fn ports(client: &Client, spec: &Spec, order: &Order) -> Result<(Vec<Value
             .map_err(|bad| CloudError::rejected(&bad.to_string()))?;
         let outcome = match client.create_port(body).await {
             Ok(own) => {
-                made.push(SideResource { kind: PORT.into(), id: own.id.as_str().into() });
+                made.push(SideResource {
+                    kind: PORT.into(),
+                    id: own.id.as_str().into(),
+                });
                 networks.push(json!({"port": own.id}));
                 tagged(client, port.tags.as_deref(), &own.id).await
             }

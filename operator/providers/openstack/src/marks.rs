@@ -18,20 +18,33 @@ pub(crate) const REBOOT: &str = "joiner-reboot";
 
 /// Ours and the class's, which may not pretend to be ours.
 pub(crate) fn tags(spec: &Spec, order: &Order) -> Result<Vec<String>, CloudError> {
-    let ours = identity::tags(&order.identity).map_err(|bad| CloudError::rejected(&bad.to_string()))?;
-    let pretends = |tag: &&String| tag.starts_with(identity::CLUSTER) || tag.starts_with(identity::CLAIM);
+    let ours =
+        identity::tags(&order.identity).map_err(|bad| CloudError::rejected(&bad.to_string()))?;
+    let pretends =
+        |tag: &&String| tag.starts_with(identity::CLUSTER) || tag.starts_with(identity::CLAIM);
     let theirs = spec.server_tags.iter().flatten();
     if let Some(tag) = theirs.clone().find(pretends) {
-        return Err(rejected(&format!("spec.serverTags: {tag:?} looks like a mark of ours; remove it")));
+        return Err(rejected(&format!(
+            "spec.serverTags: {tag:?} looks like a mark of ours; remove it"
+        )));
     }
     Ok(ours.into_iter().chain(theirs.cloned()).collect())
 }
 
 /// The class's labels, over them its metadata, over them the order's marks, over them ours.
-pub(crate) fn metadata(spec: &Spec, order: &Order, image: &str) -> Result<BTreeMap<String, String>, CloudError> {
+pub(crate) fn metadata(
+    spec: &Spec,
+    order: &Order,
+    image: &str,
+) -> Result<BTreeMap<String, String>, CloudError> {
     let mut all = BTreeMap::new();
-    let ours = identity::pairs(&order.identity).map_err(|bad| CloudError::rejected(&bad.to_string()))?;
-    let chosen = [(TYPE, order.offering.instance_type.as_ref()), (ZONE, order.offering.zone.as_ref()), (IMAGE, image)];
+    let ours =
+        identity::pairs(&order.identity).map_err(|bad| CloudError::rejected(&bad.to_string()))?;
+    let chosen = [
+        (TYPE, order.offering.instance_type.as_ref()),
+        (ZONE, order.offering.zone.as_ref()),
+        (IMAGE, image),
+    ];
     for (field, list) in [("labels", &spec.labels), ("metadata", &spec.metadata)] {
         for (key, value) in list.iter().flatten() {
             let key = encoded(key).filter(|_| value.len() <= 255).ok_or_else(|| {
@@ -47,7 +60,11 @@ pub(crate) fn metadata(spec: &Spec, order: &Order, image: &str) -> Result<BTreeM
             all.insert(key, value.clone());
         }
     }
-    all.extend(ours.into_iter().chain(chosen).map(|(key, value)| (key.to_owned(), value.to_owned())));
+    all.extend(
+        ours.into_iter()
+            .chain(chosen)
+            .map(|(key, value)| (key.to_owned(), value.to_owned())),
+    );
     Ok(all)
 }
 
@@ -60,5 +77,7 @@ pub(crate) fn encoded(key: &str) -> Option<String> {
 }
 
 fn rejected(text: &str) -> CloudError {
-    CloudError::Rejected { said: Said::new(text) }
+    CloudError::Rejected {
+        said: Said::new(text),
+    }
 }

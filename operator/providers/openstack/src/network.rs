@@ -14,12 +14,16 @@ use crate::resolve::{trouble, unanswered};
 use crate::select::{shown, tagged};
 
 /// Every term must choose something: a group that is silently missing would leave a hole or a wall.
-pub(crate) async fn security_groups(client: &Client, terms: Option<&[TaggedTerm]>) -> Result<Vec<Named>, Trouble> {
+pub(crate) async fn security_groups(
+    client: &Client,
+    terms: Option<&[TaggedTerm]>,
+) -> Result<Vec<Named>, Trouble> {
     let Some(terms) = terms.filter(|terms| !terms.is_empty()) else {
         return Ok(Vec::new());
     };
     let all = client.security_groups().await;
-    let all = all.map_err(|error| unanswered(conditions::SECURITY_GROUPS, "security groups", &error))?;
+    let all =
+        all.map_err(|error| unanswered(conditions::SECURITY_GROUPS, "security groups", &error))?;
     chosen_groups(terms, &all, "spec.securityGroupSelectorTerms")
 }
 
@@ -28,7 +32,10 @@ fn chosen_groups(terms: &[TaggedTerm], all: &[Tagged], field: &str) -> Result<Ve
     for (at, term) in terms.iter().enumerate() {
         let found = tagged(term, all);
         if found.is_empty() {
-            let message = format!("{field}[{at}] ({}) matches no security group; correct it or create the group", shown(term));
+            let message = format!(
+                "{field}[{at}] ({}) matches no security group; correct it or create the group",
+                shown(term)
+            );
             return Err(trouble(conditions::SECURITY_GROUPS, "NotFound", message));
         }
         groups.extend(found.into_iter().map(named));
@@ -46,9 +53,15 @@ pub(crate) async fn ports(client: &Client, spec: &Spec) -> Result<Vec<PortPlan>,
         true => client.subnets().await.map_err(unread)?,
         false => Vec::new(),
     };
-    let own_groups = spec.ports.iter().any(|port| port.security_group_selector_terms.is_some());
+    let own_groups = spec
+        .ports
+        .iter()
+        .any(|port| port.security_group_selector_terms.is_some());
     let groups = match own_groups {
-        true => client.security_groups().await.map_err(|error| unanswered(conditions::SECURITY_GROUPS, "security groups", &error))?,
+        true => client
+            .security_groups()
+            .await
+            .map_err(|error| unanswered(conditions::SECURITY_GROUPS, "security groups", &error))?,
         false => Vec::new(),
     };
     let plan = |(at, port): (usize, &Port)| {
@@ -56,18 +69,31 @@ pub(crate) async fn ports(client: &Client, spec: &Spec) -> Result<Vec<PortPlan>,
         let network = network_of(port, at, &networks, &subnets)?;
         let field = format!("spec.ports[{at}].securityGroupSelectorTerms");
         let terms = port.security_group_selector_terms.as_deref();
-        let security_groups = terms.map(|terms| chosen_groups(terms, &groups, &field)).transpose()?;
-        Ok(PortPlan { network, subnets: subnets.into_iter().map(named).collect(), security_groups })
+        let security_groups = terms
+            .map(|terms| chosen_groups(terms, &groups, &field))
+            .transpose()?;
+        Ok(PortPlan {
+            network,
+            subnets: subnets.into_iter().map(named).collect(),
+            security_groups,
+        })
     };
     spec.ports.iter().enumerate().map(plan).collect()
 }
 
-fn chosen_subnets<'a>(port: &Port, at: usize, all: &'a [Tagged]) -> Result<Vec<&'a Tagged>, Trouble> {
+fn chosen_subnets<'a>(
+    port: &Port,
+    at: usize,
+    all: &'a [Tagged],
+) -> Result<Vec<&'a Tagged>, Trouble> {
     let mut chosen = Vec::new();
     for (n, term) in port.subnets.iter().flatten().enumerate() {
         let found = tagged(term, all);
         if found.is_empty() {
-            let message = format!("spec.ports[{at}].subnets[{n}] ({}) matches no subnet; correct it", shown(term));
+            let message = format!(
+                "spec.ports[{at}].subnets[{n}] ({}) matches no subnet; correct it",
+                shown(term)
+            );
             return Err(trouble(conditions::NETWORKS, "NotFound", message));
         }
         chosen.extend(found);
@@ -75,23 +101,46 @@ fn chosen_subnets<'a>(port: &Port, at: usize, all: &'a [Tagged]) -> Result<Vec<&
     Ok(chosen)
 }
 
-fn network_of(port: &Port, at: usize, all: &[Tagged], subnets: &[&Tagged]) -> Result<Named, Trouble> {
+fn network_of(
+    port: &Port,
+    at: usize,
+    all: &[Tagged],
+    subnets: &[&Tagged],
+) -> Result<Named, Trouble> {
     let of_subnets = |network: &&Tagged| {
-        subnets.iter().all(|subnet| subnet.network_id.as_deref() == Some(network.id.as_str()))
+        subnets
+            .iter()
+            .all(|subnet| subnet.network_id.as_deref() == Some(network.id.as_str()))
     };
     let (wanted, candidates) = match &port.network {
         Some(term) => (shown(term), tagged(term, all)),
-        None => ("the network of its subnets".to_owned(), all.iter().collect()),
+        None => (
+            "the network of its subnets".to_owned(),
+            all.iter().collect(),
+        ),
     };
     let has_choice = port.network.is_some() || !subnets.is_empty();
-    let fitting: Vec<&Tagged> = candidates.into_iter().filter(of_subnets).filter(|_| has_choice).collect();
+    let fitting: Vec<&Tagged> = candidates
+        .into_iter()
+        .filter(of_subnets)
+        .filter(|_| has_choice)
+        .collect();
     let problem = match fitting.as_slice() {
         [one] => return Ok(named(one)),
-        [] => "matches no network; correct it, or check that the project may see the network".to_owned(),
+        [] => "matches no network; correct it, or check that the project may see the network"
+            .to_owned(),
         several => format!("matches {} networks; use the id of one", several.len()),
     };
-    let reason = if fitting.is_empty() { "NotFound" } else { "Ambiguous" };
-    Err(trouble(conditions::NETWORKS, reason, format!("spec.ports[{at}].network ({wanted}) {problem}")))
+    let reason = if fitting.is_empty() {
+        "NotFound"
+    } else {
+        "Ambiguous"
+    };
+    Err(trouble(
+        conditions::NETWORKS,
+        reason,
+        format!("spec.ports[{at}].network ({wanted}) {problem}"),
+    ))
 }
 
 /// Must the port be made beforehand? Nova's own ports know only a network and the server's groups.
@@ -116,10 +165,17 @@ pub(crate) fn port_body(
     let secured = port.port_security != Some(false);
     let groups = plan.security_groups.as_ref().unwrap_or(&on.security_groups);
     if secured && !groups.is_empty() {
-        body["security_groups"] = groups.iter().map(|group| Value::from(group.id.as_ref())).collect();
+        body["security_groups"] = groups
+            .iter()
+            .map(|group| Value::from(group.id.as_ref()))
+            .collect();
     }
     if !plan.subnets.is_empty() {
-        body["fixed_ips"] = plan.subnets.iter().map(|subnet| json!({"subnet_id": subnet.id.as_ref()})).collect();
+        body["fixed_ips"] = plan
+            .subnets
+            .iter()
+            .map(|subnet| json!({"subnet_id": subnet.id.as_ref()}))
+            .collect();
     }
     if let Some(on) = port.port_security {
         body["port_security_enabled"] = on.into();

@@ -35,13 +35,23 @@ pub struct Opening {
 
 impl Opening {
     pub fn new(cluster: ClusterId, http: Arc<dyn Http>, clock: Arc<dyn Clock>) -> Self {
-        Self { cluster, http, clock, pace: Pace::default(), patience: Patience::default() }
+        Self {
+            cluster,
+            http,
+            clock,
+            pace: Pace::default(),
+            patience: Patience::default(),
+        }
     }
 }
 
 /// Opens one class with its credentials. Nothing is sent yet. What the class asks for is judged by `resolve`, so that a class
 /// that was edited into nonsense can still terminate its instances.
-pub fn open(class: &OpenStackNodeClass, credentials: Credentials, with: Opening) -> Result<OpenStack, BadClass> {
+pub fn open(
+    class: &OpenStackNodeClass,
+    credentials: Credentials,
+    with: Opening,
+) -> Result<OpenStack, BadClass> {
     let name = class.metadata.name.clone().ok_or_else(|| BadClass {
         field: "metadata.name",
         problem: "the class has no name".to_owned(),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud::{
-    ClassTrouble, Clock, CloudError, Drift, Footprint, Instance, InstanceState, Order, Provider, Quota, Resolved,
-    Said, Scope,
+    ClassTrouble, Clock, CloudError, Drift, Footprint, Instance, InstanceState, Order, Provider,
+    Quota, Resolved, Said, Scope,
 };
 use crds::openstack::v1::OpenStackNodeClassSpec;
 use planner::{Catalog, ClassRef, ClusterId, Identity, InstanceId};
@@ -33,8 +33,14 @@ pub struct OpenStack {
 impl OpenStack {
     /// The cloud gave up on an instance for lack of capacity: do not offer that for a while.
     fn learn_from(&self, instance: &Instance) {
-        let (Some(kind), Some(zone)) = (&instance.instance_type, &instance.zone) else { return };
-        if let InstanceState::Failed { scope: Some(Scope::Offering | Scope::TypeInZone), .. } = &instance.state {
+        let (Some(kind), Some(zone)) = (&instance.instance_type, &instance.zone) else {
+            return;
+        };
+        if let InstanceState::Failed {
+            scope: Some(Scope::Offering | Scope::TypeInZone),
+            ..
+        } = &instance.state
+        {
             self.hints.refused(kind, zone, self.clock.now());
         }
     }
@@ -66,12 +72,19 @@ impl Provider for OpenStack {
 
     async fn launch(&self, order: &Order) -> Result<Instance, CloudError> {
         if order.identity.cluster != self.cluster {
-            return Err(CloudError::Rejected { said: Said::new("the order is of another cluster") });
+            return Err(CloudError::Rejected {
+                said: Said::new("the order is of another cluster"),
+            });
         }
         let outcome = launch::launch(&self.client, &self.spec, order).await;
-        if let Err(CloudError::NoCapacity { scope: Scope::Offering | Scope::TypeInZone, .. }) = &outcome {
+        if let Err(CloudError::NoCapacity {
+            scope: Scope::Offering | Scope::TypeInZone,
+            ..
+        }) = &outcome
+        {
             let offering = &order.offering;
-            self.hints.refused(&offering.instance_type, &offering.zone, self.clock.now());
+            self.hints
+                .refused(&offering.instance_type, &offering.zone, self.clock.now());
         }
         outcome
     }
@@ -94,7 +107,9 @@ impl Provider for OpenStack {
 
     async fn terminate(&self, what: &Footprint) -> Result<(), CloudError> {
         if what.identity.cluster != self.cluster {
-            return Err(CloudError::Rejected { said: Said::new("the instance is of another cluster") });
+            return Err(CloudError::Rejected {
+                said: Said::new("the instance is of another cluster"),
+            });
         }
         terminate::terminate(&self.client, what).await
     }

@@ -42,11 +42,19 @@ pub(crate) async fn resolve(client: &Client, spec: &Spec) -> Result<Resolved, Cl
         let message = "every chosen flavor is too small for the image, of another architecture, or without a disk; choose larger flavors in spec.flavorSelectorTerms, or add a boot volume in spec.blockDevices";
         troubles.push(trouble(conditions::TYPES, "NothingFits", message));
     }
-    if troubles.is_empty() { Ok(found) } else { Err(ClassTrouble { troubles, found }) }
+    if troubles.is_empty() {
+        Ok(found)
+    } else {
+        Err(ClassTrouble { troubles, found })
+    }
 }
 
 /// The newest image that fits a flavor, if any does.
-pub(crate) fn image_for<'a>(spec: &Spec, flavor: &Flavor, images: &'a [Image]) -> Option<&'a Image> {
+pub(crate) fn image_for<'a>(
+    spec: &Spec,
+    flavor: &Flavor,
+    images: &'a [Image],
+) -> Option<&'a Image> {
     let disk = boot_volume_gib(spec).unwrap_or(flavor.disk_gib);
     images.iter().find(|image| {
         let same_arch = match (&flavor.architecture, &image.architecture) {
@@ -54,19 +62,34 @@ pub(crate) fn image_for<'a>(spec: &Spec, flavor: &Flavor, images: &'a [Image]) -
             _ => true,
         };
         let memory = u64::from(flavor.memory_mib.get());
-        same_arch && disk > 0 && u64::from(disk) >= image.min_disk_gib && memory >= image.min_memory_mib
+        same_arch
+            && disk > 0
+            && u64::from(disk) >= image.min_disk_gib
+            && memory >= image.min_memory_mib
     })
 }
 
 /// Size of the volume instances boot from, if they do.
 pub(crate) fn boot_volume_gib(spec: &Spec) -> Option<u32> {
     let devices = spec.block_devices.iter().flatten();
-    let boot = devices.filter(|device| device.boot == Some(true)).map(|device| device.size_gi_b).next()?;
+    let boot = devices
+        .filter(|device| device.boot == Some(true))
+        .map(|device| device.size_gi_b)
+        .next()?;
     u32::try_from(boot).ok()
 }
 
-pub(crate) fn trouble(condition: &'static str, reason: &'static str, message: impl Into<String>) -> Trouble {
-    Trouble { condition, reason, message: message.into(), transient: false }
+pub(crate) fn trouble(
+    condition: &'static str,
+    reason: &'static str,
+    message: impl Into<String>,
+) -> Trouble {
+    Trouble {
+        condition,
+        reason,
+        message: message.into(),
+        transient: false,
+    }
 }
 
 /// A question the cloud did not answer well.
@@ -77,7 +100,12 @@ pub(crate) fn unanswered(condition: &'static str, what: &str, error: &CloudError
         CloudError::Unknown(_) => "NoAnswer",
         CloudError::Gone | CloudError::NoCapacity { .. } | CloudError::Rejected { .. } => "Refused",
     };
-    Trouble { condition, reason, message: format!("cannot read {what}: {error}"), transient: error.is_transient() }
+    Trouble {
+        condition,
+        reason,
+        message: format!("cannot read {what}: {error}"),
+        transient: error.is_transient(),
+    }
 }
 
 fn kept<T: Default>(outcome: Result<T, Trouble>, troubles: &mut Vec<Trouble>) -> T {
@@ -88,7 +116,10 @@ fn kept<T: Default>(outcome: Result<T, Trouble>, troubles: &mut Vec<Trouble>) ->
 }
 
 async fn account(client: &Client) -> Result<String, Trouble> {
-    let session = client.session().await.map_err(|error| unanswered(conditions::CREDENTIALS, "a token", &error))?;
+    let session = client
+        .session()
+        .await
+        .map_err(|error| unanswered(conditions::CREDENTIALS, "a token", &error))?;
     let too_old = client.compute_too_old().await;
     match too_old.map_err(|error| unanswered(conditions::CREDENTIALS, "Nova's version", &error))? {
         Some(why) => Err(trouble(conditions::CREDENTIALS, "ComputeTooOld", why)),
@@ -115,16 +146,20 @@ async fn images(client: &Client, spec: &Spec) -> Result<Vec<Image>, Trouble> {
             Err(error) => return Err(unread(error)),
         }
     }
-    let chosen = select::images(terms, &all).map_err(|why| trouble(conditions::IMAGES, "BadSelector", why))?;
+    let chosen = select::images(terms, &all)
+        .map_err(|why| trouble(conditions::IMAGES, "BadSelector", why))?;
     if chosen.is_empty() {
-        let message = "no active image matches spec.imageSelectorTerms; correct a term or upload the image";
+        let message =
+            "no active image matches spec.imageSelectorTerms; correct a term or upload the image";
         return Err(trouble(conditions::IMAGES, "NotFound", message));
     }
     Ok(chosen.into_iter().map(image).collect())
 }
 
 fn image(raw: &WireImage) -> Image {
-    let named = raw.property("architecture").or_else(|| raw.property("hw_architecture"));
+    let named = raw
+        .property("architecture")
+        .or_else(|| raw.property("hw_architecture"));
     Image {
         id: raw.id.as_str().into(),
         name: raw.name.as_str().into(),
@@ -135,7 +170,10 @@ fn image(raw: &WireImage) -> Image {
 }
 
 async fn flavors(client: &Client, spec: &Spec) -> Result<Vec<Flavor>, Trouble> {
-    let all = client.flavors().await.map_err(|error| unanswered(conditions::TYPES, "flavors", &error))?;
+    let all = client
+        .flavors()
+        .await
+        .map_err(|error| unanswered(conditions::TYPES, "flavors", &error))?;
     let chosen = select::flavors(spec.flavor_selector_terms.as_deref(), &all);
     let chosen = chosen.map_err(|why| trouble(conditions::TYPES, "BadSelector", why))?;
     let usable = usable(chosen);
@@ -147,7 +185,9 @@ async fn flavors(client: &Client, spec: &Spec) -> Result<Vec<Flavor>, Trouble> {
 }
 
 /// Flavors a node can be made of, each name once.
-pub(crate) fn usable<'a>(all: impl IntoIterator<Item = &'a crate::client::flavors::Flavor>) -> Vec<Flavor> {
+pub(crate) fn usable<'a>(
+    all: impl IntoIterator<Item = &'a crate::client::flavors::Flavor>,
+) -> Vec<Flavor> {
     let mut usable: Vec<Flavor> = Vec::new();
     for raw in all.into_iter().filter(|raw| !raw.disabled) {
         match Flavor::try_from(raw) {
@@ -163,14 +203,25 @@ pub(crate) fn usable<'a>(all: impl IntoIterator<Item = &'a crate::client::flavor
 fn types(spec: &Spec, flavors: &[Flavor], images: &[Image]) -> Vec<TypeRef> {
     let with_image = |flavor: &Flavor| {
         let image = image_for(spec, flavor, images)?;
-        Some(TypeRef { id: flavor.id.clone(), name: flavor.type_name.clone(), image: image.id.clone() })
+        Some(TypeRef {
+            id: flavor.id.clone(),
+            name: flavor.type_name.clone(),
+            image: image.id.clone(),
+        })
     };
     flavors.iter().filter_map(with_image).collect()
 }
 
 async fn zones(client: &Client, spec: &Spec) -> Result<Vec<Named>, Trouble> {
-    let all = client.zones().await.map_err(|error| unanswered(conditions::ZONES, "availability zones", &error))?;
-    let wanted = |name: &String| spec.availability_zones.as_ref().is_none_or(|zones| zones.contains(name));
+    let all = client
+        .zones()
+        .await
+        .map_err(|error| unanswered(conditions::ZONES, "availability zones", &error))?;
+    let wanted = |name: &String| {
+        spec.availability_zones
+            .as_ref()
+            .is_none_or(|zones| zones.contains(name))
+    };
     let mut zones: Vec<Named> = all
         .iter()
         .filter(|zone| zone.state.available && zone.name != "internal" && wanted(&zone.name))
@@ -181,7 +232,10 @@ async fn zones(client: &Client, spec: &Spec) -> Result<Vec<Named>, Trouble> {
     zones.dedup_by(|a, b| a.name == b.name);
     if zones.is_empty() {
         let have: Vec<&str> = all.iter().map(|zone| zone.name.as_str()).collect();
-        let message = format!("none of spec.availabilityZones is available; the cloud has {}", have.join(", "));
+        let message = format!(
+            "none of spec.availabilityZones is available; the cloud has {}",
+            have.join(", ")
+        );
         return Err(trouble(conditions::ZONES, "NotFound", message));
     }
     Ok(zones)
@@ -199,23 +253,39 @@ pub(crate) fn zone_label(zone: &str) -> String {
         }
     }
     let label: String = label.replace('\u{0}', "-").chars().take(63).collect();
-    label.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned()
+    label
+        .trim_matches(|c: char| !c.is_ascii_alphanumeric())
+        .to_owned()
 }
 
 async fn placement_group(client: &Client, spec: &Spec) -> Result<Option<Named>, Trouble> {
-    let Some(group) = spec.server_group.as_ref().filter(|group| group.id.is_some() || group.name.is_some()) else {
+    let Some(group) = spec
+        .server_group
+        .as_ref()
+        .filter(|group| group.id.is_some() || group.name.is_some())
+    else {
         return Ok(None);
     };
     let groups = client.server_groups().await;
-    let groups = groups.map_err(|error| unanswered(conditions::VALIDATION, "server groups", &error))?;
+    let groups =
+        groups.map_err(|error| unanswered(conditions::VALIDATION, "server groups", &error))?;
     let fits = |id: &str, name: &str| {
-        group.id.as_deref().is_none_or(|wanted| wanted == id) && group.name.as_deref().is_none_or(|wanted| wanted == name)
+        group.id.as_deref().is_none_or(|wanted| wanted == id)
+            && group.name.as_deref().is_none_or(|wanted| wanted == name)
     };
     let mut chosen = groups.iter().filter(|one| fits(&one.id, &one.name));
     match (chosen.next(), chosen.next()) {
         (Some(one), None) => Ok(Some(Named::new(one.id.as_str(), one.name.as_str()))),
-        (None, _) => Err(trouble(conditions::VALIDATION, "NotFound", "no server group matches spec.serverGroup; correct its id or name")),
-        (Some(_), Some(_)) => Err(trouble(conditions::VALIDATION, "Ambiguous", "several server groups match spec.serverGroup.name; use its id")),
+        (None, _) => Err(trouble(
+            conditions::VALIDATION,
+            "NotFound",
+            "no server group matches spec.serverGroup; correct its id or name",
+        )),
+        (Some(_), Some(_)) => Err(trouble(
+            conditions::VALIDATION,
+            "Ambiguous",
+            "several server groups match spec.serverGroup.name; use its id",
+        )),
     }
 }
 
@@ -223,15 +293,35 @@ async fn placement_group(client: &Client, spec: &Spec) -> Result<Option<Named>, 
 fn unsupported(spec: &Spec) -> Vec<Trouble> {
     let group = spec.server_group.as_ref();
     let makes_groups = group.is_some_and(|group| group.id.is_none() && group.name.is_none());
-    let floating = spec.floating_ip.as_ref().is_some_and(|ip| ip.enabled == Some(true));
+    let floating = spec
+        .floating_ip
+        .as_ref()
+        .is_some_and(|ip| ip.enabled == Some(true));
     let trunk = spec.ports.iter().any(|port| port.trunk == Some(true));
-    let volume_zone = spec.block_devices.iter().flatten().any(|device| device.availability_zone.is_some());
+    let volume_zone = spec
+        .block_devices
+        .iter()
+        .flatten()
+        .any(|device| device.availability_zone.is_some());
     let list = [
-        (makes_groups, "spec.serverGroup: groups are not created yet; make one and name it by id or name"),
-        (floating, "spec.floatingIP: addresses are not allocated yet; set enabled to false"),
-        (trunk, "spec.ports[].trunk: trunks are not created yet; remove it"),
-        (volume_zone, "spec.blockDevices[].availabilityZone: Nova cannot be told; remove it"),
+        (
+            makes_groups,
+            "spec.serverGroup: groups are not created yet; make one and name it by id or name",
+        ),
+        (
+            floating,
+            "spec.floatingIP: addresses are not allocated yet; set enabled to false",
+        ),
+        (
+            trunk,
+            "spec.ports[].trunk: trunks are not created yet; remove it",
+        ),
+        (
+            volume_zone,
+            "spec.blockDevices[].availabilityZone: Nova cannot be told; remove it",
+        ),
     ];
     let said = list.into_iter().filter(|(asked, _)| *asked);
-    said.map(|(_, message)| trouble(conditions::VALIDATION, "Unsupported", message)).collect()
+    said.map(|(_, message)| trouble(conditions::VALIDATION, "Unsupported", message))
+        .collect()
 }

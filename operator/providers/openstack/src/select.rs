@@ -11,20 +11,39 @@ use crate::client::images::Image;
 use crate::client::networks::Tagged;
 
 /// Images any term chooses, newest first; ties by id. Err names the term that cannot be read.
-pub(crate) fn images<'a>(terms: &[ImageSelectorTerm], all: &'a [Image]) -> Result<Vec<&'a Image>, String> {
-    let active: Vec<&Image> = all.iter().filter(|image| image.status == "active").collect();
+pub(crate) fn images<'a>(
+    terms: &[ImageSelectorTerm],
+    all: &'a [Image],
+) -> Result<Vec<&'a Image>, String> {
+    let active: Vec<&Image> = all
+        .iter()
+        .filter(|image| image.status == "active")
+        .collect();
     let mut chosen: Vec<&Image> = Vec::new();
     for (at, term) in terms.iter().enumerate() {
         let regex = whole(term.name_regex.as_deref(), "imageSelectorTerms", at)?;
-        let named = |image: &&&Image| term.alias.as_deref().is_none_or(|alias| image.name == alias);
+        let named = |image: &&&Image| {
+            term.alias
+                .as_deref()
+                .is_none_or(|alias| image.name == alias)
+        };
         let fits = |image: &&&Image| image_fits(term, regex.as_ref(), image);
         let by_name: Vec<&Image> = active.iter().filter(named).filter(fits).copied().collect();
         match (&term.alias, by_name.is_empty()) {
-            (Some(alias), true) => chosen.extend(active.iter().filter(|image| of_family(image, alias)).filter(fits)),
+            (Some(alias), true) => chosen.extend(
+                active
+                    .iter()
+                    .filter(|image| of_family(image, alias))
+                    .filter(fits),
+            ),
             _ => chosen.extend(by_name),
         }
     }
-    chosen.sort_by(|a, b| b.created_at.cmp(&a.created_at).then_with(|| a.id.cmp(&b.id)));
+    chosen.sort_by(|a, b| {
+        b.created_at
+            .cmp(&a.created_at)
+            .then_with(|| a.id.cmp(&b.id))
+    });
     chosen.dedup_by(|a, b| a.id == b.id);
     Ok(chosen)
 }
@@ -43,7 +62,10 @@ pub(crate) fn flavors<'a>(
         .map(|(at, term)| whole(term.name_regex.as_deref(), "flavorSelectorTerms", at))
         .collect::<Result<Vec<_>, _>>()?;
     let fits = |flavor: &&Flavor| {
-        terms.iter().zip(&regexes).any(|(term, regex)| flavor_fits(term, regex.as_ref(), flavor))
+        terms
+            .iter()
+            .zip(&regexes)
+            .any(|(term, regex)| flavor_fits(term, regex.as_ref(), flavor))
     };
     Ok(all.iter().filter(fits).collect())
 }
@@ -53,7 +75,10 @@ pub(crate) fn tagged<'a>(term: &TaggedTerm, all: &'a [Tagged]) -> Vec<&'a Tagged
     let has_tags = |one: &Tagged| term.tags.iter().flatten().all(|tag| one.tags.contains(tag));
     let empty = term.id.is_none() && term.name.is_none() && term.tags.is_none();
     let fits = |one: &&Tagged| {
-        !empty && given(term.id.as_deref(), &one.id) && given(term.name.as_deref(), &one.name) && has_tags(one)
+        !empty
+            && given(term.id.as_deref(), &one.id)
+            && given(term.name.as_deref(), &one.name)
+            && has_tags(one)
     };
     all.iter().filter(fits).collect()
 }
@@ -63,7 +88,11 @@ pub(crate) fn shown(term: &TaggedTerm) -> String {
     let mut parts = Vec::new();
     parts.extend(term.id.as_ref().map(|id| format!("id {id}")));
     parts.extend(term.name.as_ref().map(|name| format!("name {name}")));
-    parts.extend(term.tags.as_ref().map(|tags| format!("tags {}", tags.join(", "))));
+    parts.extend(
+        term.tags
+            .as_ref()
+            .map(|tags| format!("tags {}", tags.join(", "))),
+    );
     parts.join(" and ")
 }
 
@@ -81,12 +110,22 @@ fn image_fits(term: &ImageSelectorTerm, regex: Option<&Regex>, image: &Image) ->
         && given(term.owner.as_deref(), &image.owner)
         && given(term.visibility.map(visibility), &image.visibility)
         && regex.is_none_or(|regex| regex.is_match(&image.name))
-        && term.tags.iter().flatten().all(|tag| image.tags.contains(tag))
-        && term.properties.iter().flatten().all(|(key, value)| image.property(key) == Some(value))
+        && term
+            .tags
+            .iter()
+            .flatten()
+            .all(|tag| image.tags.contains(tag))
+        && term
+            .properties
+            .iter()
+            .flatten()
+            .all(|(key, value)| image.property(key) == Some(value))
 }
 
 fn of_family(image: &Image, alias: &str) -> bool {
-    ["os_distro", "os_family"].iter().any(|key| image.property(key) == Some(alias))
+    ["os_distro", "os_family"]
+        .iter()
+        .any(|key| image.property(key) == Some(alias))
 }
 
 fn flavor_fits(term: &FlavorSelectorTerm, regex: Option<&Regex>, flavor: &Flavor) -> bool {

@@ -68,18 +68,23 @@ async fn end_server(client: &Client, id: &str, who: &Identity) -> Result<Left, C
 
 /// Ports that are the claim's: named in the ledger, described as its own, or left behind by its server.
 async fn end_ports(client: &Client, what: &Footprint) -> Result<Left, CloudError> {
-    let line = identity::line(&what.identity).map_err(|bad| CloudError::rejected(&bad.to_string()))?;
+    let line =
+        identity::line(&what.identity).map_err(|bad| CloudError::rejected(&bad.to_string()))?;
     let mut ports: Vec<Port> = client.ports_by("description", &line).await?;
     ports.retain(|port| port.description == line);
     if let Some(id) = &what.instance {
-        let of_server = |port: &Port| port.device_id == id.as_str() && port.device_owner.starts_with("compute:");
+        let of_server = |port: &Port| {
+            port.device_id == id.as_str() && port.device_owner.starts_with("compute:")
+        };
         let left_behind = client.ports_by("device_id", id.as_str()).await?;
         ports.extend(left_behind.into_iter().filter(of_server));
     }
     for side in what.side.iter().filter(|side| side.kind.as_ref() == PORT) {
         match client.port(&side.id).await {
             Ok(port) if port.description == line => ports.push(port),
-            Ok(port) => tracing::warn!(port = %port.id, "named in the ledger but not described as ours; not touched"),
+            Ok(port) => {
+                tracing::warn!(port = %port.id, "named in the ledger but not described as ours; not touched")
+            }
             Err(CloudError::Gone) => {}
             Err(error) => return Err(error),
         }

@@ -26,7 +26,10 @@ async fn at_once(provider: &OpenStack, calls: usize) -> usize {
 
 /// Polls all futures together on this task.
 async fn futures_lite_join<F: std::future::Future>(futures: Vec<F>) -> Vec<F::Output> {
-    let mut waiting: Vec<_> = futures.into_iter().map(|future| (Box::pin(future), None)).collect();
+    let mut waiting: Vec<_> = futures
+        .into_iter()
+        .map(|future| (Box::pin(future), None))
+        .collect();
     std::future::poll_fn(|context| {
         for (future, output) in &mut waiting {
             if output.is_none()
@@ -41,7 +44,10 @@ async fn futures_lite_join<F: std::future::Future>(futures: Vec<F>) -> Vec<F::Ou
         }
     })
     .await;
-    waiting.into_iter().filter_map(|(_, output)| output).collect()
+    waiting
+        .into_iter()
+        .filter_map(|(_, output)| output)
+        .collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -89,15 +95,17 @@ async fn a_short_token_is_used_for_half_its_life() {
 async fn a_token_refused_in_mid_flight_is_renewed_once_for_all_and_no_call_is_lost() {
     let cloud = cloud();
     *cloud.slow_auth.lock().unwrap() = Duration::from_secs(1);
-    let refused = || Reply::Json(401, json!({"error": {"code": 401, "title": "Unauthorized", "message": "no"}}));
     cloud.json(LIST, servers(&[]));
     let provider = provider(&cloud, json!({}));
     provider.list().await.unwrap();
-    let mut replies: Vec<Reply> = (0..5).map(|_| refused()).collect();
-    replies.push(Reply::Json(200, servers(&[])));
-    cloud.on(LIST, replies);
-    assert_eq!(at_once(&provider, 5).await, 0);
+    cloud.revoked.lock().unwrap().push("canary-token-1");
+    assert_eq!(at_once(&provider, 20).await, 0);
     assert_eq!(cloud.count(AUTH), 2);
+    // All are refused at the same moment, after each had its token.
+    cloud.revoked.lock().unwrap().push("canary-token-2");
+    *cloud.slow_calls.lock().unwrap() = Duration::from_millis(50);
+    assert_eq!(at_once(&provider, 20).await, 0);
+    assert_eq!(cloud.count(AUTH), 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -106,18 +114,30 @@ async fn even_a_create_is_sent_again_after_a_401_because_nothing_happened() {
     furnished(&cloud);
     let provider = provider(&cloud, json!({}));
     let order = order(provider.resolve().await.unwrap());
-    let refused = Reply::Json(401, json!({"error": {"code": 401, "title": "Unauthorized", "message": "no"}}));
-    cloud.on("POST /nova/v2.1/servers", [refused, Reply::Json(202, json!({"server": {"id": "s1"}}))]);
+    let refused = Reply::Json(
+        401,
+        json!({"error": {"code": 401, "title": "Unauthorized", "message": "no"}}),
+    );
+    cloud.on(
+        "POST /nova/v2.1/servers",
+        [refused, Reply::Json(202, json!({"server": {"id": "s1"}}))],
+    );
     assert_eq!(provider.launch(&order).await.unwrap().id.as_str(), "s1");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_second_401_is_final() {
     let cloud = cloud();
-    let refused = Reply::Json(401, json!({"error": {"code": 401, "title": "Unauthorized", "message": "no"}}));
+    let refused = Reply::Json(
+        401,
+        json!({"error": {"code": 401, "title": "Unauthorized", "message": "no"}}),
+    );
     cloud.on(LIST, [refused]);
     let provider = provider(&cloud, json!({}));
-    assert!(matches!(provider.list().await, Err(CloudError::Unauthorized { .. })));
+    assert!(matches!(
+        provider.list().await,
+        Err(CloudError::Unauthorized { .. })
+    ));
     assert_eq!((cloud.count(AUTH), cloud.count(LIST)), (2, 2));
 }
 
@@ -125,14 +145,23 @@ async fn a_second_401_is_final() {
 async fn refused_credentials_make_no_storm_and_are_never_shown() {
     let cloud = cloud();
     let message = format!("The request you have made requires authentication: {PASSWORD}");
-    cloud.on(AUTH, [Reply::Json(401, json!({"error": {"code": 401, "message": message, "title": "Unauthorized"}}))]);
+    cloud.on(
+        AUTH,
+        [Reply::Json(
+            401,
+            json!({"error": {"code": 401, "message": message, "title": "Unauthorized"}}),
+        )],
+    );
     cloud.json(LIST, servers(&[]));
     let provider = provider(&cloud, json!({}));
     assert_eq!(at_once(&provider, 20).await, 20);
     assert_eq!(cloud.count(AUTH), 1);
     let error = provider.list().await.unwrap_err();
     let shown = format!("{error} {error:?}");
-    assert!(shown.contains("check user, password") && !shown.contains("canary"), "{shown}");
+    assert!(
+        shown.contains("check user, password") && !shown.contains("canary"),
+        "{shown}"
+    );
     tokio::time::advance(Duration::from_secs(6)).await;
     let _ = provider.list().await;
     assert_eq!(cloud.count(AUTH), 2, "asked again after a while");
@@ -148,13 +177,23 @@ async fn an_application_credential_sends_no_scope() {
         ("OS_APPLICATION_CREDENTIAL_SECRET", "s"),
         ("OS_PROJECT_NAME", "demo"),
     ];
-    let env = env.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let env = env
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect();
     let credentials = openstack::credentials::from_env(&env).unwrap();
     let clock = cloud.clone();
-    let with = openstack::Opening::new("c1".into(), cloud.clone(), std::sync::Arc::new(move || clock.now()));
+    let with = openstack::Opening::new(
+        "c1".into(),
+        cloud.clone(),
+        std::sync::Arc::new(move || clock.now()),
+    );
     let provider = openstack::open(&class(json!({})), credentials, with).unwrap();
     provider.list().await.unwrap();
     let sent = cloud.only(AUTH).body;
     assert!(sent["auth"].get("scope").is_none(), "{sent}");
-    assert_eq!(sent["auth"]["identity"]["application_credential"], json!({"id": "i", "secret": "s"}));
+    assert_eq!(
+        sent["auth"]["identity"]["application_credential"],
+        json!({"id": "i", "secret": "s"})
+    );
 }

@@ -26,7 +26,10 @@ fn recorded(n: u64) -> Value {
 
 fn reply(n: u64) -> Reply {
     let reply = &recorded(n)["reply"];
-    Reply::Json(u16::try_from(reply["status"].as_u64().unwrap()).unwrap(), reply["body"].clone())
+    Reply::Json(
+        u16::try_from(reply["status"].as_u64().unwrap()).unwrap(),
+        reply["body"].clone(),
+    )
 }
 
 fn body<T: DeserializeOwned>(n: u64, member: &str) -> T {
@@ -42,16 +45,34 @@ fn every_noun_decodes() {
     for n in [171, 183, 187, 188, 189, 245, 264] {
         assert!(!body::<Server>(n, "server").status.is_empty());
     }
-    assert!(body::<Vec<Flavor>>(43, "flavors").iter().all(|flavor| flavor.vcpus > 0));
+    assert!(
+        body::<Vec<Flavor>>(43, "flavors")
+            .iter()
+            .all(|flavor| flavor.vcpus > 0)
+    );
     assert_eq!(body::<Vec<Flavor>>(37, "flavors").len(), 2);
-    assert!(body::<Vec<Image>>(95, "images").iter().any(|image| image.property("os_distro") == Some("flatcar")));
+    assert!(
+        body::<Vec<Image>>(95, "images")
+            .iter()
+            .any(|image| image.property("os_distro") == Some("flatcar"))
+    );
     assert!(!body::<Vec<Tagged>>(112, "networks").is_empty());
-    assert!(body::<Vec<Tagged>>(113, "subnets").iter().all(|subnet| subnet.network_id.is_some()));
+    assert!(
+        body::<Vec<Tagged>>(113, "subnets")
+            .iter()
+            .all(|subnet| subnet.network_id.is_some())
+    );
     assert!(!body::<Vec<Tagged>>(114, "security_groups").is_empty());
     assert!(!body::<Vec<Port>>(115, "ports").is_empty());
     assert_eq!(body::<Port>(287, "port").device_id, "");
-    assert!(body::<Vec<Zone>>(60, "availabilityZoneInfo").iter().all(|zone| zone.state.available));
-    let limits: Absolute = serde_json::from_value(recorded(64)["reply"]["body"]["limits"]["absolute"].clone()).unwrap();
+    assert!(
+        body::<Vec<Zone>>(60, "availabilityZoneInfo")
+            .iter()
+            .all(|zone| zone.state.available)
+    );
+    let limits: Absolute =
+        serde_json::from_value(recorded(64)["reply"]["body"]["limits"]["absolute"].clone())
+            .unwrap();
     assert_eq!(limits.max_total_instances, Some(200));
 }
 
@@ -70,16 +91,35 @@ async fn recorded_refusals_of_a_create_have_their_meaning() {
     for n in [148, 150, 153, 158, 163] {
         cloud.on("POST /nova/v2.1/servers", [reply(n)]);
         let outcome = provider.launch(&order).await;
-        assert!(matches!(outcome, Err(CloudError::Rejected { .. })), "exchange {n}: {outcome:?}");
+        assert!(
+            matches!(outcome, Err(CloudError::Rejected { .. })),
+            "exchange {n}: {outcome:?}"
+        );
     }
-    for (n, expected) in [(242, "instances"), (247, "instances"), (248, "cores, instances")] {
+    for (n, expected) in [
+        (242, "instances"),
+        (247, "instances"),
+        (248, "cores, instances, ram"),
+    ] {
         cloud.on("POST /nova/v2.1/servers", [reply(n)]);
         let outcome = provider.launch(&order).await;
-        let Err(CloudError::NoCapacity { scope: Scope::Quota { resource }, .. }) = outcome else { panic!("{n}: {outcome:?}") };
+        let Err(CloudError::NoCapacity {
+            scope: Scope::Quota { resource },
+            ..
+        }) = outcome
+        else {
+            panic!("{n}: {outcome:?}")
+        };
         assert_eq!(resource, expected, "exchange {n}");
     }
     cloud.on("POST /nova/v2.1/servers", [reply(152)]);
-    assert!(matches!(provider.launch(&order).await, Err(CloudError::NoCapacity { scope: Scope::Offering, .. })));
+    assert!(matches!(
+        provider.launch(&order).await,
+        Err(CloudError::NoCapacity {
+            scope: Scope::Offering,
+            ..
+        })
+    ));
     cloud.on("POST /nova/v2.1/servers", [reply(143)]);
     assert!(provider.launch(&order).await.is_ok());
 }
@@ -91,18 +131,28 @@ async fn recorded_failures_have_their_meaning() {
     for (n, expected) in [
         (188, Some(Scope::Offering)),
         (189, None),
-        (245, Some(Scope::Quota { resource: "instances".into() })),
+        (
+            245,
+            Some(Scope::Quota {
+                resource: "instances".into(),
+            }),
+        ),
     ] {
         let mut server = recorded(n)["reply"]["body"].clone();
         server["server"]["tags"] = json!(OURS);
         cloud.json("GET /nova/v2.1/servers/a", server);
         let found = provider.get(&"a".into()).await.unwrap();
-        let InstanceState::Failed { scope, .. } = found.state else { panic!("{n}: {found:?}") };
+        let InstanceState::Failed { scope, .. } = found.state else {
+            panic!("{n}: {found:?}")
+        };
         assert_eq!(scope, expected, "exchange {n}");
     }
     for n in [249, 277] {
         cloud.on("GET /nova/v2.1/servers/a", [reply(n)]);
-        assert!(matches!(provider.get(&"a".into()).await, Err(CloudError::Gone)), "exchange {n}");
+        assert!(
+            matches!(provider.get(&"a".into()).await, Err(CloudError::Gone)),
+            "exchange {n}"
+        );
     }
 }
 
@@ -120,10 +170,19 @@ async fn a_recorded_token_opens_the_catalog_and_an_unscoped_one_does_not() {
         assert!(provider.list().await.unwrap().is_empty(), "exchange {n}");
     }
     cloud.on("POST /v3/auth/tokens", [with(6)]);
-    assert!(matches!(provider(&cloud, json!({})).list().await, Err(CloudError::Unauthorized { .. })));
+    assert!(matches!(
+        provider(&cloud, json!({})).list().await,
+        Err(CloudError::Unauthorized { .. })
+    ));
     for n in [8, 26, 27] {
         cloud.on("POST /v3/auth/tokens", [reply(n)]);
-        assert!(matches!(provider(&cloud, json!({})).list().await, Err(CloudError::Unauthorized { .. })), "exchange {n}");
+        assert!(
+            matches!(
+                provider(&cloud, json!({})).list().await,
+                Err(CloudError::Unauthorized { .. })
+            ),
+            "exchange {n}"
+        );
     }
 }
 
@@ -133,8 +192,20 @@ async fn the_console_and_a_restart_read_as_recorded() {
     cloud.on("POST /nova/v2.1/servers/a/action", [reply(223)]);
     let provider = provider(&cloud, json!({}));
     assert!(!provider.console(&"a".into()).await.unwrap().is_empty());
-    cloud.json("GET /nova/v2.1/servers/a", json!({"server": server("a", "ACTIVE", &OURS)}));
-    cloud.json("POST /nova/v2.1/servers/a/metadata", json!({"metadata": {}}));
+    cloud.json(
+        "GET /nova/v2.1/servers/a",
+        json!({"server": server("a", "ACTIVE", &OURS)}),
+    );
+    cloud.json(
+        "POST /nova/v2.1/servers/a/metadata",
+        json!({"metadata": {}}),
+    );
     cloud.on("POST /nova/v2.1/servers/a/action", [reply(225)]);
-    assert!(matches!(provider.reboot(&"a".into(), "soft:1").await, Err(CloudError::Throttled { .. })), "one is under way");
+    assert!(
+        matches!(
+            provider.reboot(&"a".into(), "soft:1").await,
+            Err(CloudError::Throttled { .. })
+        ),
+        "one is under way"
+    );
 }

@@ -83,18 +83,32 @@ impl Session {
         if let Some(address) = known.overrides.get(service.kind()) {
             return Ok(service.versioned(address.as_str()));
         }
-        choose(&self.catalog, service, known.interface, known.region.as_deref())
-            .map_err(|text| CloudError::Unauthorized { said: Said::new(&text) })
+        choose(
+            &self.catalog,
+            service,
+            known.interface,
+            known.region.as_deref(),
+        )
+        .map_err(|text| CloudError::Unauthorized {
+            said: Said::new(&text),
+        })
     }
 }
 
 impl Auth {
     pub fn new(credentials: Credentials) -> Self {
-        Self { credentials, state: Mutex::default() }
+        Self {
+            credentials,
+            state: Mutex::default(),
+        }
     }
 
     /// A token that is good for a while.
-    pub(crate) async fn session(&self, transport: &Transport, clock: &dyn Clock) -> Result<Arc<Session>, CloudError> {
+    pub(crate) async fn session(
+        &self,
+        transport: &Transport,
+        clock: &dyn Clock,
+    ) -> Result<Arc<Session>, CloudError> {
         let mut state = self.state.lock().await;
         match &state.session {
             Some(session) if clock.now() < session.renew_at => Ok(session.clone()),
@@ -111,12 +125,18 @@ impl Auth {
     ) -> Result<Arc<Session>, CloudError> {
         let mut state = self.state.lock().await;
         match &state.session {
-            Some(session) if session.serial != serial && clock.now() < session.renew_at => Ok(session.clone()),
+            Some(session) if session.serial != serial && clock.now() < session.renew_at => {
+                Ok(session.clone())
+            }
             _ => self.authenticated(&mut state, transport).await,
         }
     }
 
-    async fn authenticated(&self, state: &mut State, transport: &Transport) -> Result<Arc<Session>, CloudError> {
+    async fn authenticated(
+        &self,
+        state: &mut State,
+        transport: &Transport,
+    ) -> Result<Arc<Session>, CloudError> {
         state.session = None;
         if let Some((at, trouble)) = &state.failed
             && at.elapsed() < REMEMBERED
@@ -146,12 +166,19 @@ impl Auth {
             repeat: Repeat::Safe,
             secrets: Vec::new(),
         };
-        let answer = transport.send(&call).await.map_err(|lost| Trouble::Unclear(lost.said))?;
+        let answer = transport
+            .send(&call)
+            .await
+            .map_err(|lost| Trouble::Unclear(lost.said))?;
         if answer.status != StatusCode::CREATED {
             return Err(refused(transport, &call, &answer));
         }
-        let unclear = |text| Trouble::Unclear(Said::new(text).with_request_id(answer.request_id.clone()));
-        let token = answer.headers.get("x-subject-token").and_then(|token| token.to_str().ok());
+        let unclear =
+            |text| Trouble::Unclear(Said::new(text).with_request_id(answer.request_id.clone()));
+        let token = answer
+            .headers
+            .get("x-subject-token")
+            .and_then(|token| token.to_str().ok());
         let token = token.ok_or_else(|| unclear("Keystone's answer holds no token"))?;
         let token = SecretString::from(token.to_owned());
         transport.redactor().learn(token.clone());
@@ -170,18 +197,27 @@ fn session(
 ) -> Result<Session, Trouble> {
     let refused = |text| Err(Trouble::Refused(Said::new(text)));
     let Some(project) = issued.project else {
-        return refused("the token is not for a project; set project_name or project_id (OS_PROJECT_NAME), or use an application credential");
+        return refused(
+            "the token is not for a project; set project_name or project_id (OS_PROJECT_NAME), or use an application credential",
+        );
     };
     let Some(catalog) = issued.catalog.filter(|catalog| !catalog.is_empty()) else {
-        return refused("the token came without a service catalog; ask the cloud's operator for the project's endpoints");
+        return refused(
+            "the token came without a service catalog; ask the cloud's operator for the project's endpoints",
+        );
     };
-    let lifetime = issued.issued_at.map(|issued_at| issued.expires_at.duration_since(issued_at));
+    let lifetime = issued
+        .issued_at
+        .map(|issued_at| issued.expires_at.duration_since(issued_at));
     let early = lifetime.map_or(EARLY, |lifetime| EARLY.min(lifetime / 2));
     Ok(Session {
         token,
         serial,
         project: project.id,
-        renew_at: issued.expires_at.checked_sub(early).unwrap_or(issued.expires_at),
+        renew_at: issued
+            .expires_at
+            .checked_sub(early)
+            .unwrap_or(issued.expires_at),
         catalog,
         credentials: credentials.clone(),
     })
@@ -211,7 +247,11 @@ fn token_request(credentials: &Credentials) -> Result<Request<Bytes>, Trouble> {
         .header("accept", "application/json")
         .header("content-type", "application/json")
         .body(Bytes::from(token_body(&credentials.method).to_string()))
-        .map_err(|_| Trouble::Refused(Said::new("auth_url is no address; write for example https://keystone:5000/v3")))
+        .map_err(|_| {
+            Trouble::Refused(Said::new(
+                "auth_url is no address; write for example https://keystone:5000/v3",
+            ))
+        })
 }
 
 fn tokens_address(auth_url: &Url) -> String {
@@ -221,7 +261,11 @@ fn tokens_address(auth_url: &Url) -> String {
 fn token_body(method: &Method) -> Value {
     use secrecy::ExposeSecret;
     match method {
-        Method::Password { user, password, project } => {
+        Method::Password {
+            user,
+            password,
+            project,
+        } => {
             let mut user = named(user);
             user["password"] = password.expose_secret().into();
             let identity = json!({"methods": ["password"], "password": {"user": user}});
@@ -246,8 +290,14 @@ fn token_body(method: &Method) -> Value {
 fn named(who: &Named) -> Value {
     match who {
         Named::Id(id) => json!({"id": id}),
-        Named::Name { name, domain: Domain::Id(id) } => json!({"name": name, "domain": {"id": id}}),
-        Named::Name { name, domain: Domain::Name(domain) } => json!({"name": name, "domain": {"name": domain}}),
+        Named::Name {
+            name,
+            domain: Domain::Id(id),
+        } => json!({"name": name, "domain": {"id": id}}),
+        Named::Name {
+            name,
+            domain: Domain::Name(domain),
+        } => json!({"name": name, "domain": {"name": domain}}),
     }
 }
 

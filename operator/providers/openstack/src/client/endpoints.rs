@@ -53,7 +53,11 @@ impl Service {
         };
         let path = address.split_once("://").map_or(address, |(_, rest)| rest);
         let named = path.rsplit('/').take(2).any(is_version);
-        if named { address.to_owned() } else { format!("{address}/{version}") }
+        if named {
+            address.to_owned()
+        } else {
+            format!("{address}/{version}")
+        }
     }
 }
 
@@ -64,8 +68,11 @@ pub fn choose(
     interface: Interface,
     region: Option<&str>,
 ) -> Result<String, String> {
-    let of_service: Vec<&Endpoint> =
-        catalog.iter().filter(|entry| entry.kind == service.kind()).flat_map(|entry| &entry.endpoints).collect();
+    let of_service: Vec<&Endpoint> = catalog
+        .iter()
+        .filter(|entry| entry.kind == service.kind())
+        .flat_map(|entry| &entry.endpoints)
+        .collect();
     let fits = |endpoint: &&&Endpoint| {
         let here = |found: &Option<String>| found.as_deref() == region;
         let in_region = region.is_none() || here(&endpoint.region) || here(&endpoint.region_id);
@@ -76,11 +83,21 @@ pub fn choose(
     }
     let mut there: Vec<String> = of_service
         .iter()
-        .map(|endpoint| format!("{} in {}", endpoint.interface, endpoint.region.as_deref().unwrap_or("no region")))
+        .map(|endpoint| {
+            format!(
+                "{} in {}",
+                endpoint.interface,
+                endpoint.region.as_deref().unwrap_or("no region")
+            )
+        })
         .collect();
     there.sort();
     there.dedup();
-    let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
+    let there = if there.is_empty() {
+        "none".to_owned()
+    } else {
+        there.join(", ")
+    };
     let wanted = region.map_or(String::new(), |region| format!(" in region {region}"));
     let (kind, interface) = (service.kind(), interface.as_str());
     Err(format!(
@@ -91,7 +108,11 @@ pub fn choose(
 /// The address without the project that some catalogs append to the version.
 pub(crate) fn up_to_version(address: &str) -> &str {
     match address.rsplit_once('/') {
-        Some((parent, last)) if !is_version(last) && parent.rsplit('/').next().is_some_and(is_version) => parent,
+        Some((parent, last))
+            if !is_version(last) && parent.rsplit('/').next().is_some_and(is_version) =>
+        {
+            parent
+        }
         _ => address,
     }
 }
@@ -99,7 +120,8 @@ pub(crate) fn up_to_version(address: &str) -> &str {
 /// `v2`, `v2.0`, `v2.1`, but not `vpc`.
 fn is_version(segment: &str) -> bool {
     segment.strip_prefix('v').is_some_and(|rest| {
-        rest.starts_with(|c: char| c.is_ascii_digit()) && rest.chars().all(|c| c.is_ascii_digit() || c == '.')
+        rest.starts_with(|c: char| c.is_ascii_digit())
+            && rest.chars().all(|c| c.is_ascii_digit() || c == '.')
     })
 }
 
@@ -126,7 +148,10 @@ mod tests {
 
     #[test]
     fn the_version_document_is_above_the_project() {
-        assert_eq!(up_to_version("http://h:8774/v2.1/7e82"), "http://h:8774/v2.1");
+        assert_eq!(
+            up_to_version("http://h:8774/v2.1/7e82"),
+            "http://h:8774/v2.1"
+        );
         assert_eq!(up_to_version("http://h:8774/v2.1"), "http://h:8774/v2.1");
     }
 
@@ -138,7 +163,10 @@ mod tests {
         let catalog: Catalog = serde_json::from_value(entry).unwrap();
         let find = |interface, region| choose(&catalog, Service::Compute, interface, region);
         assert_eq!(find(Interface::Public, None).unwrap(), "http://a/v2.1");
-        assert_eq!(find(Interface::Internal, Some("two")).unwrap(), "http://b/v2.1");
+        assert_eq!(
+            find(Interface::Internal, Some("two")).unwrap(),
+            "http://b/v2.1"
+        );
         let error = find(Interface::Public, Some("two")).unwrap_err();
         assert!(error.contains("internal in two, public in one"), "{error}");
     }

@@ -25,9 +25,17 @@ pub struct Flavor {
     /// GiB; 0 means that the instance boots from a volume.
     #[serde(default, deserialize_with = "or_default")]
     pub disk: i64,
-    #[serde(rename = "OS-FLV-EXT-DATA:ephemeral", default, deserialize_with = "or_default")]
+    #[serde(
+        rename = "OS-FLV-EXT-DATA:ephemeral",
+        default,
+        deserialize_with = "or_default"
+    )]
     pub ephemeral: i64,
-    #[serde(rename = "OS-FLV-DISABLED:disabled", default, deserialize_with = "or_default")]
+    #[serde(
+        rename = "OS-FLV-DISABLED:disabled",
+        default,
+        deserialize_with = "or_default"
+    )]
     pub disabled: bool,
     /// Hidden by policy in some clouds.
     #[serde(default, deserialize_with = "or_default")]
@@ -42,12 +50,19 @@ struct Many {
 
 impl Client {
     pub(crate) async fn flavors(&self) -> Result<Vec<Flavor>, CloudError> {
-        page::all("flavors", |flavor: &Flavor| &flavor.id, |marker| async move {
-            let mut ask = Ask::get("nova.flavors.list", Service::Compute, "/flavors/detail");
-            ask.query.extend(marker.map(|marker| ("marker", marker)));
-            let many: Many = self.read(&ask).await?;
-            Ok(Page { more: page::has_next(many.flavors_links.as_ref()), items: many.flavors })
-        })
+        page::all(
+            "flavors",
+            |flavor: &Flavor| &flavor.id,
+            |marker| async move {
+                let mut ask = Ask::get("nova.flavors.list", Service::Compute, "/flavors/detail");
+                ask.query.extend(marker.map(|marker| ("marker", marker)));
+                let many: Many = self.read(&ask).await?;
+                Ok(Page {
+                    more: page::has_next(many.flavors_links.as_ref()),
+                    items: many.flavors,
+                })
+            },
+        )
         .await
     }
 }

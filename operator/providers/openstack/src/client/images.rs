@@ -53,21 +53,29 @@ impl Image {
 impl Client {
     /// Active images; `community` ones are shown only to whoever asks for them.
     pub(crate) async fn active_images(&self, community: bool) -> Result<Vec<Image>, CloudError> {
-        page::all("images", |image: &Image| &image.id, |marker| async move {
-            let mut ask = Ask::get("glance.images.list", Service::Image, "/images");
-            ask.query = vec![("status", "active".to_owned()), ("limit", "500".to_owned())];
-            if community {
-                ask.query.push(("visibility", "community".to_owned()));
-            }
-            ask.query.extend(marker.map(|marker| ("marker", marker)));
-            let many: Many = self.read(&ask).await?;
-            Ok(Page { more: many.next.is_some(), items: many.images })
-        })
+        page::all(
+            "images",
+            |image: &Image| &image.id,
+            |marker| async move {
+                let mut ask = Ask::get("glance.images.list", Service::Image, "/images");
+                ask.query = vec![("status", "active".to_owned()), ("limit", "500".to_owned())];
+                if community {
+                    ask.query.push(("visibility", "community".to_owned()));
+                }
+                ask.query.extend(marker.map(|marker| ("marker", marker)));
+                let many: Many = self.read(&ask).await?;
+                Ok(Page {
+                    more: many.next.is_some(),
+                    items: many.images,
+                })
+            },
+        )
         .await
     }
 
     pub(crate) async fn image(&self, id: &str) -> Result<Image, CloudError> {
         let path = format!("/images/{}", segment(id)?);
-        self.read(&Ask::get("glance.images.get", Service::Image, path).by_id()).await
+        self.read(&Ask::get("glance.images.get", Service::Image, path).by_id())
+            .await
     }
 }

@@ -32,7 +32,9 @@ struct Limits {
 
 impl Client {
     pub(crate) async fn limits(&self) -> Result<Absolute, CloudError> {
-        let document: Document = self.read(&Ask::get("nova.limits.get", Service::Compute, "/limits")).await?;
+        let document: Document = self
+            .read(&Ask::get("nova.limits.get", Service::Compute, "/limits"))
+            .await?;
         Ok(document.limits.absolute)
     }
 }

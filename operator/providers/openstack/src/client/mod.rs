@@ -75,16 +75,33 @@ impl Ask {
 
     /// A deletion: saying it twice is the same as saying it once.
     pub(crate) fn delete(name: &'static str, service: Service, path: impl Into<String>) -> Self {
-        Self { method: Method::DELETE, subject: Subject::ById, ..Self::get(name, service, path) }
+        Self {
+            method: Method::DELETE,
+            subject: Subject::ById,
+            ..Self::get(name, service, path)
+        }
     }
 
     /// A request that makes something.
-    pub(crate) fn post(name: &'static str, service: Service, path: impl Into<String>, body: Value) -> Self {
-        Self { method: Method::POST, body: Some(body), repeat: Repeat::Once, ..Self::get(name, service, path) }
+    pub(crate) fn post(
+        name: &'static str,
+        service: Service,
+        path: impl Into<String>,
+        body: Value,
+    ) -> Self {
+        Self {
+            method: Method::POST,
+            body: Some(body),
+            repeat: Repeat::Once,
+            ..Self::get(name, service, path)
+        }
     }
 
     pub(crate) fn by_id(self) -> Self {
-        Self { subject: Subject::ById, ..self }
+        Self {
+            subject: Subject::ById,
+            ..self
+        }
     }
 }
 
@@ -93,11 +110,17 @@ impl Client {
         for secret in credentials.secrets() {
             transport.redactor().learn(secret);
         }
-        Self { transport, auth: Auth::new(credentials), clock }
+        Self {
+            transport,
+            auth: Auth::new(credentials),
+            clock,
+        }
     }
 
     pub(crate) async fn session(&self) -> Result<Arc<Session>, CloudError> {
-        self.auth.session(&self.transport, self.clock.as_ref()).await
+        self.auth
+            .session(&self.transport, self.clock.as_ref())
+            .await
     }
 
     /// A text of the vendor that came outside an error, fit to be read by anybody.
@@ -113,7 +136,10 @@ impl Client {
             return self.judged(ask, &call, answer);
         }
         // A 401 comes from the middleware before the service itself: nothing happened, so even a create may be sent again.
-        let session = self.auth.renewed(session.serial, &self.transport, self.clock.as_ref()).await?;
+        let session = self
+            .auth
+            .renewed(session.serial, &self.transport, self.clock.as_ref())
+            .await?;
         let (call, answer) = self.sent(ask, &session).await?;
         self.judged(ask, &call, answer)
     }
@@ -131,7 +157,11 @@ impl Client {
             repeat: ask.repeat,
             secrets: ask.secrets.clone(),
         };
-        let answer = self.transport.send(&call).await.map_err(|lost| CloudError::Unknown(Box::new(lost)))?;
+        let answer = self
+            .transport
+            .send(&call)
+            .await
+            .map_err(|lost| CloudError::Unknown(Box::new(lost)))?;
         Ok((call, answer))
     }
 
@@ -162,7 +192,9 @@ pub(crate) fn unreadable(ask: &Ask, answer: &Answer) -> CloudError {
 /// An id as one segment of a path. An empty one would ask for the whole collection.
 pub(crate) fn segment(id: &str) -> Result<String, CloudError> {
     if id.is_empty() || id == "." || id == ".." {
-        return Err(CloudError::rejected("an empty id names nothing in the cloud"));
+        return Err(CloudError::rejected(
+            "an empty id names nothing in the cloud",
+        ));
     }
     let encoded: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
     Ok(encoded.replace('+', "%20"))
@@ -170,10 +202,16 @@ pub(crate) fn segment(id: &str) -> Result<String, CloudError> {
 
 fn request(ask: &Ask, session: &Session) -> Result<Request<Bytes>, CloudError> {
     let endpoint = session.endpoint(ask.service)?;
-    let base = if ask.at_root { endpoints::up_to_version(&endpoint) } else { &endpoint };
+    let base = if ask.at_root {
+        endpoints::up_to_version(&endpoint)
+    } else {
+        &endpoint
+    };
     let mut address = format!("{base}{}", ask.path);
     if !ask.query.is_empty() {
-        let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&ask.query).finish();
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(&ask.query)
+            .finish();
         address = format!("{address}?{query}");
     }
     let mut token = HeaderValue::from_str(session.token.expose_secret())
@@ -194,7 +232,7 @@ fn request(ask: &Ask, session: &Session) -> Result<Request<Bytes>, CloudError> {
     if body.is_some() {
         request = request.header("content-type", "application/json");
     }
-    request
-        .body(body.unwrap_or_default())
-        .map_err(|_| CloudError::rejected("the catalog's endpoint is no address; ask the cloud's operator"))
+    request.body(body.unwrap_or_default()).map_err(|_| {
+        CloudError::rejected("the catalog's endpoint is no address; ask the cloud's operator")
+    })
 }

@@ -24,11 +24,23 @@ pub struct Tagged {
 
 impl Client {
     pub(crate) async fn networks(&self) -> Result<Vec<Tagged>, CloudError> {
-        self.tagged("neutron.networks.list", "networks", "networks", &["id", "name", "tags"]).await
+        self.tagged(
+            "neutron.networks.list",
+            "networks",
+            "networks",
+            &["id", "name", "tags"],
+        )
+        .await
     }
 
     pub(crate) async fn subnets(&self) -> Result<Vec<Tagged>, CloudError> {
-        self.tagged("neutron.subnets.list", "subnets", "subnets", &["id", "name", "tags", "network_id"]).await
+        self.tagged(
+            "neutron.subnets.list",
+            "subnets",
+            "subnets",
+            &["id", "name", "tags", "network_id"],
+        )
+        .await
     }
 
     /// All of a collection, with only the members that choosing needs.
@@ -39,12 +51,19 @@ impl Client {
         member: &'static str,
         fields: &'static [&'static str],
     ) -> Result<Vec<Tagged>, CloudError> {
-        page::all(member, |one: &Tagged| &one.id, |marker| async move {
-            let mut ask = Ask::get(name, Service::Network, format!("/{path}"));
-            ask.query = fields.iter().map(|field| ("fields", (*field).to_owned())).collect();
-            ask.query.extend(marker.map(|marker| ("marker", marker)));
-            self.page_of(&ask, member).await
-        })
+        page::all(
+            member,
+            |one: &Tagged| &one.id,
+            |marker| async move {
+                let mut ask = Ask::get(name, Service::Network, format!("/{path}"));
+                ask.query = fields
+                    .iter()
+                    .map(|field| ("fields", (*field).to_owned()))
+                    .collect();
+                ask.query.extend(marker.map(|marker| ("marker", marker)));
+                self.page_of(&ask, member).await
+            },
+        )
         .await
     }
 
@@ -57,9 +76,15 @@ impl Client {
         let answer = self.ask(ask).await?;
         let read = || {
             let mut body: Value = serde_json::from_slice(&answer.body).ok()?;
-            let links = body.get(format!("{member}_links")).and_then(Value::as_array).cloned();
+            let links = body
+                .get(format!("{member}_links"))
+                .and_then(Value::as_array)
+                .cloned();
             let items = serde_json::from_value(body.get_mut(member)?.take()).ok()?;
-            Some(Page { items, more: page::has_next(links.as_ref()) })
+            Some(Page {
+                items,
+                more: page::has_next(links.as_ref()),
+            })
         };
         read().ok_or_else(|| super::unreadable(ask, &answer))
     }

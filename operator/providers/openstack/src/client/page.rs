@@ -17,7 +17,11 @@ pub(super) struct Page<T> {
 }
 
 /// All items of all pages, or an error.
-pub(super) async fn all<T, F, Fut>(what: &str, id: impl Fn(&T) -> &str, fetch: F) -> Result<Vec<T>, CloudError>
+pub(super) async fn all<T, F, Fut>(
+    what: &str,
+    id: impl Fn(&T) -> &str,
+    fetch: F,
+) -> Result<Vec<T>, CloudError>
 where
     F: Fn(Option<String>) -> Fut,
     Fut: Future<Output = Result<Page<T>, CloudError>>,
@@ -34,10 +38,15 @@ where
             (true, last) => marker = last,
         }
     }
-    Err(CloudError::unknown(&format!("the list of {what} does not end")))
+    Err(CloudError::unknown(&format!(
+        "the list of {what} does not end"
+    )))
 }
 
 /// Nova's and Neutron's way: a list of links, in which Neutron always has a `previous`.
 pub(super) fn has_next(links: Option<&Vec<Value>>) -> bool {
-    links.into_iter().flatten().any(|link| link.get("rel").and_then(Value::as_str) == Some("next"))
+    links
+        .into_iter()
+        .flatten()
+        .any(|link| link.get("rel").and_then(Value::as_str) == Some("next"))
 }

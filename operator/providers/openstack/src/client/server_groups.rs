@@ -20,7 +20,13 @@ struct Many {
 
 impl Client {
     pub(crate) async fn server_groups(&self) -> Result<Vec<ServerGroup>, CloudError> {
-        let many: Many = self.read(&Ask::get("nova.server_groups.list", Service::Compute, "/os-server-groups")).await?;
+        let many: Many = self
+            .read(&Ask::get(
+                "nova.server_groups.list",
+                Service::Compute,
+                "/os-server-groups",
+            ))
+            .await?;
         Ok(many.server_groups)
     }
 }

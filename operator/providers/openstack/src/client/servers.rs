@@ -99,55 +99,89 @@ impl Server {
 
 impl Client {
     /// One POST, whatever happens. Returns the id.
-    pub(crate) async fn create_server(&self, body: Value, secrets: Vec<SecretString>) -> Result<String, CloudError> {
-        let ask = Ask { secrets, ..Ask::post("nova.servers.create", Service::Compute, "/servers", body) };
+    pub(crate) async fn create_server(
+        &self,
+        body: Value,
+        secrets: Vec<SecretString>,
+    ) -> Result<String, CloudError> {
+        let ask = Ask {
+            secrets,
+            ..Ask::post("nova.servers.create", Service::Compute, "/servers", body)
+        };
         let answer = self.ask(&ask).await?;
-        let made = serde_json::from_slice::<Made>(&answer.body).map(|made| made.server.id).ok();
+        let made = serde_json::from_slice::<Made>(&answer.body)
+            .map(|made| made.server.id)
+            .ok();
         let location = || {
             let address = answer.headers.get("location")?.to_str().ok()?;
             Some(address.trim_end_matches('/').rsplit('/').next()?.to_owned())
         };
-        made.or_else(location).filter(|id| !id.is_empty()).ok_or_else(|| unreadable(&ask, &answer))
+        made.or_else(location)
+            .filter(|id| !id.is_empty())
+            .ok_or_else(|| unreadable(&ask, &answer))
     }
 
     /// Gone only if Nova itself says so.
     pub(crate) async fn server(&self, id: &str) -> Result<Server, CloudError> {
         let path = format!("/servers/{}", segment(id)?);
-        let one: One = self.read(&Ask::get("nova.servers.get", Service::Compute, path).by_id()).await?;
+        let one: One = self
+            .read(&Ask::get("nova.servers.get", Service::Compute, path).by_id())
+            .await?;
         Ok(one.server)
     }
 
     /// Every server, or every one with all these tags. The filter is a wish: check again what comes back.
     pub(crate) async fn servers(&self, tags: &[String]) -> Result<Vec<Server>, CloudError> {
-        page::all("servers", |server: &Server| &server.id, |marker| async move {
-            let mut ask = Ask::get("nova.servers.list", Service::Compute, "/servers/detail");
-            if !tags.is_empty() {
-                ask.query.push(("tags", tags.join(",")));
-            }
-            ask.query.extend(marker.map(|marker| ("marker", marker)));
-            let many: Many = self.read(&ask).await?;
-            Ok(Page { more: page::has_next(many.servers_links.as_ref()), items: many.servers })
-        })
+        page::all(
+            "servers",
+            |server: &Server| &server.id,
+            |marker| async move {
+                let mut ask = Ask::get("nova.servers.list", Service::Compute, "/servers/detail");
+                if !tags.is_empty() {
+                    ask.query.push(("tags", tags.join(",")));
+                }
+                ask.query.extend(marker.map(|marker| ("marker", marker)));
+                let many: Many = self.read(&ask).await?;
+                Ok(Page {
+                    more: page::has_next(many.servers_links.as_ref()),
+                    items: many.servers,
+                })
+            },
+        )
         .await
     }
 
     pub(crate) async fn delete_server(&self, id: &str) -> Result<(), CloudError> {
         let path = format!("/servers/{}", segment(id)?);
-        self.ask(&Ask::delete("nova.servers.delete", Service::Compute, path)).await.map(drop)
+        self.ask(&Ask::delete("nova.servers.delete", Service::Compute, path))
+            .await
+            .map(drop)
     }
 
     pub(crate) async fn reboot_server(&self, id: &str, kind: &str) -> Result<(), CloudError> {
         let path = format!("/servers/{}/action", segment(id)?);
         let body = json!({"reboot": {"type": kind}});
-        self.ask(&Ask::post("nova.servers.reboot", Service::Compute, path, body).by_id()).await.map(drop)
+        self.ask(&Ask::post("nova.servers.reboot", Service::Compute, path, body).by_id())
+            .await
+            .map(drop)
     }
 
-    pub(crate) async fn add_metadata(&self, id: &str, key: &str, value: &str) -> Result<(), CloudError> {
+    pub(crate) async fn add_metadata(
+        &self,
+        id: &str,
+        key: &str,
+        value: &str,
+    ) -> Result<(), CloudError> {
         let path = format!("/servers/{}/metadata", segment(id)?);
         let body = json!({"metadata": {key: value}});
         // Writing the same twice is the same as writing it once.
         let ask = Ask::post("nova.servers.metadata", Service::Compute, path, body).by_id();
-        self.ask(&Ask { repeat: Repeat::Safe, ..ask }).await.map(drop)
+        self.ask(&Ask {
+            repeat: Repeat::Safe,
+            ..ask
+        })
+        .await
+        .map(drop)
     }
 
     pub(crate) async fn console_output(&self, id: &str, lines: u32) -> Result<String, CloudError> {
@@ -158,13 +192,20 @@ impl Client {
         let path = format!("/servers/{}/action", segment(id)?);
         let body = json!({"os-getConsoleOutput": {"length": lines}});
         let ask = Ask::post("nova.servers.console", Service::Compute, path, body).by_id();
-        let output: Output = self.read(&Ask { repeat: Repeat::Safe, ..ask }).await?;
+        let output: Output = self
+            .read(&Ask {
+                repeat: Repeat::Safe,
+                ..ask
+            })
+            .await?;
         Ok(output.output.unwrap_or_default())
     }
 }
 
 /// Null is as good as absent.
-pub(super) fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
+pub(super) fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
+    from: D,
+) -> Result<T, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 

@@ -23,19 +23,28 @@ struct Version {
 impl Client {
     /// Why this Nova cannot be used; none if it can.
     pub(crate) async fn compute_too_old(&self) -> Result<Option<String>, CloudError> {
-        let ask = Ask { at_root: true, ..Ask::get("nova.version", Service::Compute, "/") };
+        let ask = Ask {
+            at_root: true,
+            ..Ask::get("nova.version", Service::Compute, "/")
+        };
         let document: Document = self.read(&ask).await?;
         Ok(too_old(&document.version.version))
     }
 }
 
 fn too_old(most: &str) -> Option<String> {
-    let number = most.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    let number = most
+        .split_once('.')
+        .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
     let number: (u32, u32) = number.unwrap_or((0, 0));
     if number >= NEEDED {
         return None;
     }
-    let shown = if most.is_empty() { "no microversion" } else { most };
+    let shown = if most.is_empty() {
+        "no microversion"
+    } else {
+        most
+    };
     let lacks = if number < (2, 52) {
         "tags at create, without which our instances cannot be told from others"
     } else {

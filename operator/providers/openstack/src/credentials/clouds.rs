@@ -20,8 +20,12 @@ pub fn from_clouds_yaml(
     let (name, entry) = chosen(&document, cloud)?;
     let auth = entry.get("auth").cloned().unwrap_or_default();
     let get = |key: &str| text(auth.get(key)).or_else(|| text(entry.get(key)));
-    let fields = Fields { get: &get, place: format!("clouds.{name} of clouds.yaml") };
-    let insecure = entry.get("verify") == Some(&Value::Bool(false)) || entry.get("insecure") == Some(&Value::Bool(true));
+    let fields = Fields {
+        get: &get,
+        place: format!("clouds.{name} of clouds.yaml"),
+    };
+    let insecure = entry.get("verify") == Some(&Value::Bool(false))
+        || entry.get("insecure") == Some(&Value::Bool(true));
     Ok(Credentials {
         auth_url: fields.auth_url()?,
         method: fields.method()?,
@@ -35,11 +39,20 @@ pub fn from_clouds_yaml(
 
 /// Where a `clouds.yaml` may be, first match first.
 pub fn paths(env: &BTreeMap<String, String>) -> Vec<PathBuf> {
-    if let Some(file) = env.get("OS_CLIENT_CONFIG_FILE").filter(|file| !file.is_empty()) {
+    if let Some(file) = env
+        .get("OS_CLIENT_CONFIG_FILE")
+        .filter(|file| !file.is_empty())
+    {
         return vec![file.into()];
     }
-    let home = env.get("HOME").map(|home| PathBuf::from(home).join(".config"));
-    let config = env.get("XDG_CONFIG_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from).or(home);
+    let home = env
+        .get("HOME")
+        .map(|home| PathBuf::from(home).join(".config"));
+    let config = env
+        .get("XDG_CONFIG_HOME")
+        .filter(|dir| !dir.is_empty())
+        .map(PathBuf::from)
+        .or(home);
     let mut all = vec![PathBuf::from("clouds.yaml")];
     all.extend(config.map(|dir| dir.join("openstack/clouds.yaml")));
     all.push("/etc/openstack/clouds.yaml".into());
@@ -51,35 +64,52 @@ fn parsed(bytes: &[u8], place: &'static str) -> Result<Value, BadCredentials> {
     serde_saphyr::from_str(text).map_err(|_| BadCredentials::NotYaml { place })
 }
 
-fn chosen<'a>(document: &'a Value, cloud: Option<&str>) -> Result<(String, &'a Map<String, Value>), BadCredentials> {
+fn chosen<'a>(
+    document: &'a Value,
+    cloud: Option<&str>,
+) -> Result<(String, &'a Map<String, Value>), BadCredentials> {
     let clouds = document.get("clouds").and_then(Value::as_object);
-    let clouds = clouds.filter(|clouds| !clouds.is_empty()).ok_or_else(|| BadCredentials::Missing {
-        wanted: "clouds",
-        place: "clouds.yaml".to_owned(),
-    })?;
+    let clouds =
+        clouds
+            .filter(|clouds| !clouds.is_empty())
+            .ok_or_else(|| BadCredentials::Missing {
+                wanted: "clouds",
+                place: "clouds.yaml".to_owned(),
+            })?;
     let name = match cloud {
         Some(name) => name,
         None if clouds.len() == 1 => clouds.keys().next().map_or("", String::as_str),
         None => "openstack",
     };
     let entry = clouds.get(name).and_then(Value::as_object);
-    entry.map(|entry| (name.to_owned(), entry)).ok_or_else(|| BadCredentials::NoSuchCloud {
-        wanted: name.to_owned(),
-        have: clouds.keys().cloned().collect::<Vec<_>>().join(", "),
-    })
+    entry
+        .map(|entry| (name.to_owned(), entry))
+        .ok_or_else(|| BadCredentials::NoSuchCloud {
+            wanted: name.to_owned(),
+            have: clouds.keys().cloned().collect::<Vec<_>>().join(", "),
+        })
 }
 
 fn only_region(entry: &Map<String, Value>) -> Option<String> {
-    match entry.get("regions").and_then(Value::as_array).map(Vec::as_slice) {
+    match entry
+        .get("regions")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+    {
         Some([one]) => text(Some(one)).or_else(|| text(one.get("name"))),
         _ => None,
     }
 }
 
-fn overrides(entry: &Map<String, Value>, fields: &Fields<'_>) -> Result<BTreeMap<String, url::Url>, BadCredentials> {
+fn overrides(
+    entry: &Map<String, Value>,
+    fields: &Fields<'_>,
+) -> Result<BTreeMap<String, url::Url>, BadCredentials> {
     let mut all = BTreeMap::new();
     for service in ["compute", "network", "image"] {
-        let Some(address) = text(entry.get(&format!("{service}_endpoint_override"))) else { continue };
+        let Some(address) = text(entry.get(&format!("{service}_endpoint_override"))) else {
+            continue;
+        };
         let url = address.parse().map_err(|_| BadCredentials::Wrong {
             key: "…_endpoint_override",
             place: fields.place.clone(),

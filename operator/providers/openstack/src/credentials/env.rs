@@ -7,7 +7,10 @@ use super::{BadCredentials, Credentials, Fields};
 /// Reads the variables of openstackclient, and those of older tools: `OS_TENANT_*`, `OS_USERID`, `OS_DOMAIN_*`.
 pub fn from_env(env: &BTreeMap<String, String>) -> Result<Credentials, BadCredentials> {
     let get = |key: &str| env.get(&format!("OS_{}", key.to_uppercase())).cloned();
-    let fields = Fields { get: &get, place: "the environment (OS_*)".to_owned() };
+    let fields = Fields {
+        get: &get,
+        place: "the environment (OS_*)".to_owned(),
+    };
     let insecure = get("insecure").is_some_and(|text| is_true(&text));
     Ok(Credentials {
         auth_url: fields.auth_url()?,

@@ -19,20 +19,47 @@ clouds:
 ";
 
 fn env(list: &[(&str, &str)]) -> BTreeMap<String, String> {
-    list.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    list.iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect()
 }
 
 #[test]
 fn a_secure_yaml_is_merged_over_clouds_yaml() {
     let secure = b"clouds: {demo: {auth: {password: canary}}}";
     let found = from_clouds_yaml(CLOUDS.as_bytes(), Some(secure), None).unwrap();
-    assert_eq!(found.auth_url.as_str(), "https://keystone.example.org:5000/v3");
-    assert_eq!((found.interface, found.insecure), (Interface::Internal, true));
+    assert_eq!(
+        found.auth_url.as_str(),
+        "https://keystone.example.org:5000/v3"
+    );
+    assert_eq!(
+        (found.interface, found.insecure),
+        (Interface::Internal, true)
+    );
     assert_eq!(found.region.as_deref(), Some("RegionOne"));
-    let Method::Password { user, password, project } = &found.method else { panic!("{found:?}") };
+    let Method::Password {
+        user,
+        password,
+        project,
+    } = &found.method
+    else {
+        panic!("{found:?}")
+    };
     assert_eq!(password.expose_secret(), "canary");
-    assert_eq!(*user, Named::Name { name: "demo".into(), domain: Domain::Name("Default".into()) });
-    assert_eq!(*project, Named::Name { name: "demo".into(), domain: Domain::Id("default".into()) });
+    assert_eq!(
+        *user,
+        Named::Name {
+            name: "demo".into(),
+            domain: Domain::Name("Default".into())
+        }
+    );
+    assert_eq!(
+        *project,
+        Named::Name {
+            name: "demo".into(),
+            domain: Domain::Id("default".into())
+        }
+    );
     assert!(!format!("{found:?}").contains("canary"));
 }
 
@@ -59,9 +86,17 @@ fn the_older_variables_still_work() {
     ];
     let found = from_env(&env(&given)).unwrap();
     assert_eq!(found.auth_url.as_str(), "http://k:5000/v3");
-    let Method::Password { user, project, .. } = &found.method else { panic!("{found:?}") };
+    let Method::Password { user, project, .. } = &found.method else {
+        panic!("{found:?}")
+    };
     assert_eq!(*user, Named::Id("u1".into()));
-    assert_eq!(*project, Named::Name { name: "t".into(), domain: Domain::Name("corp".into()) });
+    assert_eq!(
+        *project,
+        Named::Name {
+            name: "t".into(),
+            domain: Domain::Name("corp".into())
+        }
+    );
     assert_eq!(found.interface, Interface::Internal);
 }
 
@@ -74,29 +109,54 @@ fn an_application_credential_is_taken_as_one_whatever_the_project_says() {
         ("OS_PROJECT_NAME", "demo"),
     ];
     let found = from_env(&env(&given)).unwrap();
-    assert!(matches!(found.method, Method::ApplicationCredential { who: AppCredential::Id(_), .. }));
+    assert!(matches!(
+        found.method,
+        Method::ApplicationCredential {
+            who: AppCredential::Id(_),
+            ..
+        }
+    ));
 }
 
 #[test]
 fn a_secret_may_hold_a_clouds_yaml_or_variables() {
     let secure = b"clouds: {demo: {auth: {password: p}}}".to_vec();
-    let yaml = BTreeMap::from([("clouds.yaml".to_owned(), CLOUDS.into()), ("secure.yaml".to_owned(), secure)]);
+    let yaml = BTreeMap::from([
+        ("clouds.yaml".to_owned(), CLOUDS.into()),
+        ("secure.yaml".to_owned(), secure),
+    ]);
     assert!(from_secret(&yaml, None, Some("demo")).is_ok());
-    let vars = [("OS_AUTH_URL", "http://k"), ("OS_USERNAME", "u"), ("OS_PASSWORD", "p"), ("OS_PROJECT_ID", "x")];
-    let vars = vars.iter().map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec())).collect();
+    let vars = [
+        ("OS_AUTH_URL", "http://k"),
+        ("OS_USERNAME", "u"),
+        ("OS_PASSWORD", "p"),
+        ("OS_PROJECT_ID", "x"),
+    ];
+    let vars = vars
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec()))
+        .collect();
     assert!(from_secret(&vars, None, None).is_ok());
-    let error = from_secret(&BTreeMap::new(), Some("cloud"), None).unwrap_err().to_string();
+    let error = from_secret(&BTreeMap::new(), Some("cloud"), None)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("\"cloud\""), "{error}");
 }
 
 #[test]
 fn a_cloud_that_is_not_there_names_those_that_are() {
-    let error = from_clouds_yaml(CLOUDS.as_bytes(), None, Some("prod")).unwrap_err().to_string();
-    assert!(error.contains("\"prod\"") && error.contains("demo"), "{error}");
+    let error = from_clouds_yaml(CLOUDS.as_bytes(), None, Some("prod"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("\"prod\"") && error.contains("demo"),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_broken_file_is_not_quoted() {
-    let error = from_clouds_yaml(b"clouds: {demo: {auth: {password: canary", None, None).unwrap_err();
+    let error =
+        from_clouds_yaml(b"clouds: {demo: {auth: {password: canary", None, None).unwrap_err();
     assert!(!error.to_string().contains("canary"), "{error}");
 }

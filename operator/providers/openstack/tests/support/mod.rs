@@ -3,7 +3,16 @@
 //! A route is a method and the beginning of a path with query. Its answers are given in order, the last one for ever. What
 //! no route knows is a failure, so a call nobody expected is seen.
 
-#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test file is a crate of its own and uses its part"
+)]
+#![allow(
+    clippy::must_use_candidate,
+    clippy::missing_panics_doc,
+    clippy::unwrap_used
+)]
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -22,7 +31,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 pub const PASSWORD: &str = "canary-password";
-pub const USER_DATA: &str = "#cloud-config\n# canary-user-data with a token abcdef.0123456789abcdef\n";
+pub const USER_DATA: &str =
+    "#cloud-config\n# canary-user-data with a token abcdef.0123456789abcdef\n";
 
 #[derive(Clone)]
 pub enum Reply {
@@ -45,6 +55,10 @@ pub struct Cloud {
     pub lifetime: Mutex<i64>,
     /// How long an authentication takes.
     pub slow_auth: Mutex<std::time::Duration>,
+    /// How long any other call takes.
+    pub slow_calls: Mutex<std::time::Duration>,
+    /// Tokens every service refuses.
+    pub revoked: Mutex<Vec<&'static str>>,
 }
 
 #[derive(Clone, Debug)]
@@ -63,6 +77,8 @@ pub fn cloud() -> Arc<Cloud> {
         begin: Instant::now(),
         lifetime: Mutex::new(3600),
         slow_auth: Mutex::default(),
+        slow_calls: Mutex::default(),
+        revoked: Mutex::default(),
     })
 }
 
@@ -85,11 +101,18 @@ impl Cloud {
     }
 
     pub fn count(&self, route: &str) -> usize {
-        self.seen().iter().filter(|seen| seen.line.starts_with(route)).count()
+        self.seen()
+            .iter()
+            .filter(|seen| seen.line.starts_with(route))
+            .count()
     }
 
     pub fn only(&self, route: &str) -> Seen {
-        let all: Vec<Seen> = self.seen().into_iter().filter(|seen| seen.line.starts_with(route)).collect();
+        let all: Vec<Seen> = self
+            .seen()
+            .into_iter()
+            .filter(|seen| seen.line.starts_with(route))
+            .collect();
         assert_eq!(all.len(), 1, "{route}: {all:?}");
         all[0].clone()
     }
@@ -101,7 +124,11 @@ impl Cloud {
     fn next(&self, line: &str) -> Option<Reply> {
         let mut routes = self.routes.lock().unwrap();
         let (_, replies) = routes.iter_mut().find(|(route, _)| matches(route, line))?;
-        if replies.len() > 1 { replies.pop_front() } else { replies.front().cloned() }
+        if replies.len() > 1 {
+            replies.pop_front()
+        } else {
+            replies.front().cloned()
+        }
     }
 
     fn token(&self) -> Reply {
@@ -116,14 +143,22 @@ impl Cloud {
             "project": {"id": "p1", "name": "demo"},
             "catalog": [endpoint("compute", "http://cloud/nova/v2.1"), endpoint("network", "http://cloud/neutron"),
                         endpoint("image", "http://cloud/glance")]}});
-        Reply::With(201, body, vec![("x-subject-token", format!("canary-token-{serial}"))])
+        Reply::With(
+            201,
+            body,
+            vec![("x-subject-token", format!("canary-token-{serial}"))],
+        )
     }
 }
 
 #[async_trait]
 impl Http for Cloud {
     async fn call(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpFailure> {
-        let target = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
+        let target = request
+            .uri()
+            .path_and_query()
+            .map(ToString::to_string)
+            .unwrap_or_default();
         let line = format!("{} {target}", request.method());
         let header = |name: &str| Some(request.headers().get(name)?.to_str().unwrap().to_owned());
         self.seen.lock().unwrap().push(Seen {
@@ -133,17 +168,33 @@ impl Http for Cloud {
             body: serde_json::from_slice(request.body()).unwrap_or(Value::Null),
         });
         let auth = line.starts_with("POST /v3/auth/tokens");
-        if auth {
-            let pause = *self.slow_auth.lock().unwrap();
+        let pause = if auth {
+            &self.slow_auth
+        } else {
+            &self.slow_calls
+        };
+        let pause = *pause.lock().unwrap();
+        if !pause.is_zero() {
             tokio::time::sleep(pause).await;
+        }
+        let token = header("x-auth-token").unwrap_or_default();
+        if self.revoked.lock().unwrap().contains(&token.as_str()) {
+            let body = json!({"error": {"code": 401, "title": "Unauthorized", "message": "no"}});
+            return Ok(answer(401, &body, &[]));
         }
         let reply = self.next(&line).or_else(|| auth.then(|| self.token()));
         match reply {
             Some(Reply::Json(status, body)) => Ok(answer(status, &body, &[])),
             Some(Reply::With(status, body, headers)) => Ok(answer(status, &body, &headers)),
             Some(Reply::Html(status)) => {
-                let page = Bytes::from_static(b"<html><body>This server could not verify that you are allowed</body></html>");
-                Ok(Response::builder().status(status).header("content-type", "text/html").body(page).unwrap())
+                let page = Bytes::from_static(
+                    b"<html><body>This server could not verify that you are allowed</body></html>",
+                );
+                Ok(Response::builder()
+                    .status(status)
+                    .header("content-type", "text/html")
+                    .body(page)
+                    .unwrap())
             }
             Some(Reply::Reset) => Err(HttpFailure::perhaps("connection reset")),
             Some(Reply::Refused) => Err(HttpFailure::never("connection refused")),
@@ -162,17 +213,24 @@ fn matches(route: &str, line: &str) -> bool {
 }
 
 fn answer(status: u16, body: &Value, headers: &[(&'static str, String)]) -> Response<Bytes> {
-    let mut response = Response::builder().status(status).header("content-type", "application/json");
+    let mut response = Response::builder()
+        .status(status)
+        .header("content-type", "application/json");
     response = response.header("x-openstack-request-id", "req-1234");
     for (name, value) in headers {
         response = response.header(*name, value);
     }
-    let text = if body.is_null() { String::new() } else { body.to_string() };
+    let text = if body.is_null() {
+        String::new()
+    } else {
+        body.to_string()
+    };
     response.body(Bytes::from(text)).unwrap()
 }
 
 pub fn class(spec: Value) -> OpenStackNodeClass {
-    let mut whole = json!({"imageSelectorTerms": [{"name": "k8s"}], "ports": [{"network": {"name": "k8s"}}]});
+    let mut whole =
+        json!({"imageSelectorTerms": [{"name": "k8s"}], "ports": [{"network": {"name": "k8s"}}]});
     for (key, value) in spec.as_object().unwrap() {
         whole[key] = value.clone();
     }
@@ -189,7 +247,10 @@ pub fn credentials() -> Credentials {
         ("OS_PROJECT_NAME", "demo"),
         ("OS_REGION_NAME", "RegionOne"),
     ];
-    let env = env.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let env = env
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect();
     openstack::credentials::from_env(&env).unwrap()
 }
 
@@ -197,19 +258,29 @@ pub fn provider(cloud: &Arc<Cloud>, spec: Value) -> OpenStack {
     let clock = cloud.clone();
     let clock: Arc<dyn Clock> = Arc::new(move || clock.now());
     let mut with = Opening::new("c1".into(), cloud.clone(), clock);
-    with.patience = Patience { repeats: 2, ..Patience::default() };
+    with.patience = Patience {
+        repeats: 2,
+        ..Patience::default()
+    };
     open(&class(spec), credentials(), with).unwrap()
 }
 
 pub fn who() -> Identity {
-    Identity { cluster: "c1".into(), claim: "u1".into() }
+    Identity {
+        cluster: "c1".into(),
+        claim: "u1".into(),
+    }
 }
 
 pub fn order(on: Resolved) -> Order {
     Order {
         identity: who(),
         name: "np1-x7k2p".into(),
-        offering: Chosen { instance_type: "m1.small".into(), zone: "az-a".into(), capacity_type: CapacityType::OnDemand },
+        offering: Chosen {
+            instance_type: "m1.small".into(),
+            zone: "az-a".into(),
+            capacity_type: CapacityType::OnDemand,
+        },
         on: Arc::new(on),
         user_data: UserData::new(USER_DATA),
         marks: [("karpenter.sh/nodepool".to_owned(), "np1".to_owned())].into(),
@@ -229,26 +300,50 @@ pub fn servers(list: &[Value]) -> Value {
 }
 
 pub fn not_found() -> Reply {
-    Reply::Json(404, json!({"itemNotFound": {"code": 404, "message": "Instance could not be found."}}))
+    Reply::Json(
+        404,
+        json!({"itemNotFound": {"code": 404, "message": "Instance could not be found."}}),
+    )
 }
 
 /// A cloud with one of everything.
 pub fn furnished(cloud: &Cloud) {
-    cloud.json("GET /nova/v2.1/$", json!({"version": {"id": "v2.1", "version": "2.93", "min_version": "2.1"}}));
-    cloud.json("GET /nova/v2.1/flavors/detail", json!({"flavors": [flavor("f1", "m1.small", 2, 4096, 20)]}));
-    cloud.json("GET /nova/v2.1/os-availability-zone", json!({"availabilityZoneInfo": [
+    cloud.json(
+        "GET /nova/v2.1/$",
+        json!({"version": {"id": "v2.1", "version": "2.93", "min_version": "2.1"}}),
+    );
+    cloud.json(
+        "GET /nova/v2.1/flavors/detail",
+        json!({"flavors": [flavor("f1", "m1.small", 2, 4096, 20)]}),
+    );
+    cloud.json(
+        "GET /nova/v2.1/os-availability-zone",
+        json!({"availabilityZoneInfo": [
         {"zoneName": "az-a", "zoneState": {"available": true}, "hosts": null},
-        {"zoneName": "az-b", "zoneState": {"available": false}, "hosts": null}]}));
-    cloud.json("GET /nova/v2.1/limits", json!({"limits": {"rate": [], "absolute": {
+        {"zoneName": "az-b", "zoneState": {"available": false}, "hosts": null}]}),
+    );
+    cloud.json(
+        "GET /nova/v2.1/limits",
+        json!({"limits": {"rate": [], "absolute": {
         "maxTotalInstances": 10, "totalInstancesUsed": 2, "maxTotalCores": -1, "totalCoresUsed": 4,
-        "maxTotalRAMSize": 8192, "totalRAMUsed": 2048}}}));
+        "maxTotalRAMSize": 8192, "totalRAMUsed": 2048}}}),
+    );
     cloud.json("GET /glance/v2/images", json!({"images": [
         {"id": "old", "name": "k8s", "status": "active", "created_at": "2025-01-01T00:00:00Z", "tags": [], "min_disk": 10, "min_ram": 0},
         {"id": "img", "name": "k8s", "status": "active", "created_at": "2026-01-01T00:00:00Z", "tags": [], "min_disk": 10, "min_ram": 0,
          "architecture": "x86_64"}]}));
-    cloud.json("GET /neutron/v2.0/networks", json!({"networks": [{"id": "net", "name": "k8s", "tags": []}]}));
-    cloud.json("GET /neutron/v2.0/subnets", json!({"subnets": [{"id": "sub", "name": "s", "network_id": "net", "tags": []}]}));
-    cloud.json("GET /neutron/v2.0/security-groups", json!({"security_groups": [{"id": "sg", "name": "nodes", "tags": []}]}));
+    cloud.json(
+        "GET /neutron/v2.0/networks",
+        json!({"networks": [{"id": "net", "name": "k8s", "tags": []}]}),
+    );
+    cloud.json(
+        "GET /neutron/v2.0/subnets",
+        json!({"subnets": [{"id": "sub", "name": "s", "network_id": "net", "tags": []}]}),
+    );
+    cloud.json(
+        "GET /neutron/v2.0/security-groups",
+        json!({"security_groups": [{"id": "sg", "name": "nodes", "tags": []}]}),
+    );
     cloud.json("GET /neutron/v2.0/ports", json!({"ports": []}));
 }
 
