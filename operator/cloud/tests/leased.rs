@@ -1,0 +1,130 @@
+//! Does nothing change in a cloud without leave?
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use cloud::{
+    ClassTrouble, CloudError, Drift, Footprint, Instance, Leased, Order, Permit, Provider, Quota,
+    Refusal, Resolved,
+};
+use planner::{Catalog, Identity, InstanceId};
+use tokio::time::Instant;
+
+/// Counts what reaches it; a termination takes ten seconds before it leaves.
+#[derive(Default)]
+struct Counting {
+    read: AtomicUsize,
+    changed: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl Provider for Counting {
+    async fn resolve(&self) -> Result<Resolved, ClassTrouble> {
+        Ok(Resolved::default())
+    }
+    async fn catalog(&self, _: &Resolved) -> Result<Catalog, CloudError> {
+        Err(CloudError::Gone)
+    }
+    async fn launch(&self, _: &Order) -> Result<Instance, CloudError> {
+        self.changed.fetch_add(1, Ordering::SeqCst);
+        Err(CloudError::Gone)
+    }
+    async fn find(&self, _: &Identity) -> Result<Vec<Instance>, CloudError> {
+        Ok(Vec::new())
+    }
+    async fn get(&self, _: &InstanceId) -> Result<Instance, CloudError> {
+        Err(CloudError::Gone)
+    }
+    async fn list(&self) -> Result<Vec<Instance>, CloudError> {
+        self.read.fetch_add(1, Ordering::SeqCst);
+        Ok(Vec::new())
+    }
+    async fn terminate(&self, _: &Footprint) -> Result<(), CloudError> {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        self.changed.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+    async fn reboot(&self, _: &InstanceId, _: &str) -> Result<(), CloudError> {
+        self.changed.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+    async fn quota(&self) -> Result<Quota, CloudError> {
+        Ok(Quota::default())
+    }
+    async fn console(&self, _: &InstanceId) -> Result<String, CloudError> {
+        Ok(String::new())
+    }
+    fn drifted(&self, _: &Resolved, _: &Instance) -> Option<Drift> {
+        None
+    }
+}
+
+fn footprint() -> Footprint {
+    Footprint {
+        identity: Identity {
+            cluster: "c".into(),
+            claim: "u".into(),
+        },
+        instance: None,
+        side: Vec::new(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paused_provider_reads_and_changes_nothing() {
+    let changed = Arc::new(AtomicUsize::new(0));
+    let provider = Counting {
+        changed: changed.clone(),
+        ..Counting::default()
+    };
+    let paused = || Err(Refusal("paused by joiner.dev/paused".into()));
+    let leased = Leased::new(Box::new(provider), Arc::new(paused));
+    leased.list().await.unwrap();
+    let outcome = leased.terminate(&footprint()).await.unwrap_err();
+    assert!(matches!(outcome, CloudError::Throttled { .. }));
+    assert!(
+        outcome.to_string().contains("joiner.dev/paused"),
+        "{outcome}"
+    );
+    assert!(leased.reboot(&"a".into(), "1").await.is_err());
+    assert_eq!(changed.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_has_not_left_when_the_lease_ends_never_leaves() {
+    let changed = Arc::new(AtomicUsize::new(0));
+    let provider: Box<dyn Provider> = Box::new(Counting {
+        changed: changed.clone(),
+        ..Counting::default()
+    });
+    let until = Arc::new(Mutex::new(Instant::now() + Duration::from_secs(5)));
+    let permit = until.clone();
+    let leased = Leased::new(
+        provider,
+        Arc::new(move || {
+            Ok(Permit {
+                until: Some(*permit.lock().unwrap()),
+            })
+        }),
+    );
+    assert!(matches!(
+        leased.terminate(&footprint()).await,
+        Err(CloudError::Unknown(_))
+    ));
+    tokio::time::advance(Duration::from_secs(60)).await;
+    assert!(
+        matches!(
+            leased.terminate(&footprint()).await,
+            Err(CloudError::Throttled { .. })
+        ),
+        "the lease is over"
+    );
+    assert_eq!(changed.load(Ordering::SeqCst), 0);
+    *until.lock().unwrap() = Instant::now() + Duration::from_secs(60);
+    leased.terminate(&footprint()).await.unwrap();
+    assert_eq!(changed.load(Ordering::SeqCst), 1);
+}
