@@ -50,17 +50,28 @@ impl Ground {
     pub async fn private(control_plane: &ControlPlane) -> Result<Self> {
         let cluster = control_plane.private(crate::Options::unnamed()).await?;
         let client = cluster.client().await?;
-        apply(&client, "apiVersion: v1\nkind: Namespace\nmetadata: {name: joiner}").await?;
+        apply(
+            &client,
+            "apiVersion: v1\nkind: Namespace\nmetadata: {name: joiner}",
+        )
+        .await?;
         let certificate = Scratch::new()?;
         // The port is known once the process listens; until then the Service leads nowhere.
         let exposed = expose(&client, "joiner", "joiner-webhook", 1).await?;
         exposed.write_to(&certificate)?;
         let webhook = start_webhook(&certificate).await?;
         exposed.lead_to(&client, webhook.port).await?;
-        let ground = Self { cluster, webhook: Mutex::new(webhook), exposed, certificate };
+        let ground = Self {
+            cluster,
+            webhook: Mutex::new(webhook),
+            exposed,
+            certificate,
+        };
         for file in files(&repository().join("crds/generated"))? {
             let manifest = with_ca(&read(&file)?, &ground.exposed.ca_bundle());
-            apply(&client, &manifest.to_string()).await.with_context(|| file.display().to_string())?;
+            apply(&client, &manifest.to_string())
+                .await
+                .with_context(|| file.display().to_string())?;
         }
         ground.until_it_converts(&client).await?;
         Ok(ground)
@@ -82,20 +93,38 @@ impl Ground {
             "metadata": {"name": "probe"},
             "spec": {"imageSelectorTerms": [{}], "networks": ["probe"]},
         }))?;
-        let api = api(client, "karpenter.k8s.openstack/v1openstack", "OpenStackNodeClass");
-        let dry = kube::api::PostParams { dry_run: true, field_manager: None };
-        wait::succeeds("the webhook to convert", Duration::from_secs(20), async || {
-            Ok(drop(api.create(&dry, &probe).await?))
-        })
+        let api = api(
+            client,
+            "karpenter.k8s.openstack/v1openstack",
+            "OpenStackNodeClass",
+        );
+        let dry = kube::api::PostParams {
+            dry_run: true,
+            field_manager: None,
+        };
+        wait::succeeds(
+            "the webhook to convert",
+            Duration::from_secs(20),
+            async || Ok(drop(api.create(&dry, &probe).await?)),
+        )
         .await
     }
 }
 
 /// The API of a cluster-scoped kind in one version.
 pub fn api(client: &Client, api_version: &str, kind: &str) -> Api<DynamicObject> {
-    let types = TypeMeta { api_version: api_version.to_owned(), kind: kind.to_owned() };
-    let (group, version) = types.api_version.split_once('/').unwrap_or(("", api_version));
-    Api::all_with(client.clone(), &ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind)))
+    let types = TypeMeta {
+        api_version: api_version.to_owned(),
+        kind: kind.to_owned(),
+    };
+    let (group, version) = types
+        .api_version
+        .split_once('/')
+        .unwrap_or(("", api_version));
+    Api::all_with(
+        client.clone(),
+        &ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind)),
+    )
 }
 
 /// The root of the checkout.
@@ -110,7 +139,10 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
         let path = entry?.path();
         if path.is_dir() {
             found.extend(files(&path)?);
-        } else if path.extension().is_some_and(|extension| extension == "yaml") {
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "yaml")
+        {
             found.push(path);
         }
     }
@@ -141,7 +173,9 @@ async fn start_webhook(certificate: &Scratch) -> Result<Webhook> {
         .arg("--tls-key")
         .arg(certificate.path().join("tls.key"))
         .start()?;
-    let line = process.line_with("\"listening\"", Duration::from_secs(10)).await?;
+    let line = process
+        .line_with("\"listening\"", Duration::from_secs(10))
+        .await?;
     let said: Value = serde_json::from_str(&line).context("the webhook logs JSON")?;
     let address = |field: &str| {
         let address = said[field].as_str().map(str::to_owned);
@@ -149,7 +183,11 @@ async fn start_webhook(certificate: &Scratch) -> Result<Webhook> {
     };
     let (https, admin) = (address("https")?, address("admin")?);
     let port = https.rsplit(':').next().and_then(|port| port.parse().ok());
-    Ok(Webhook { process, port: port.with_context(|| format!("no port in {https}"))?, admin })
+    Ok(Webhook {
+        process,
+        port: port.with_context(|| format!("no port in {https}"))?,
+        admin,
+    })
 }
 
 /// Fills in the CA wherever the manifest refers to our Service.
@@ -158,7 +196,12 @@ fn with_ca(manifest: &Value, ca: &str) -> Value {
     if let Some(client) = manifest.pointer_mut("/spec/conversion/webhook/clientConfig") {
         client["caBundle"] = ca.into();
     }
-    for webhook in manifest.get_mut("webhooks").and_then(Value::as_array_mut).into_iter().flatten() {
+    for webhook in manifest
+        .get_mut("webhooks")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
         webhook["clientConfig"]["caBundle"] = ca.into();
     }
     manifest

@@ -67,6 +67,11 @@ async fn main() {
     );
     println!("after:    {}", webhook.memory());
 
+    one_list(&client, &webhook).await;
+}
+
+/// All objects of a LIST in one review, the largest thing an API server may send.
+async fn one_list(client: &reqwest::Client, webhook: &Webhook) {
     let list = conversion("00000000-0000-4000-8000-000000000003", 5000).to_string();
     let size = list.len();
     let begun = Instant::now();

@@ -11,7 +11,9 @@ const OBJECTS: usize = 5_000;
 
 #[tokio::test]
 async fn five_thousand_objects_stored_in_the_hub_are_listed_in_the_old_version() -> Result<()> {
-    let Some(control_plane) = e2e::need_control_plane("local: a LIST of 5,000 objects") else { return Ok(()) };
+    let Some(control_plane) = e2e::need_control_plane("local: a LIST of 5,000 objects") else {
+        return Ok(());
+    };
     let ground = Ground::private(&control_plane).await?;
     let client = ground.cluster.client().await?;
     let rich = read(&repository().join("crds/tests/golden/openstack/rich.v1.yaml"))?;
@@ -33,15 +35,36 @@ async fn five_thousand_objects_stored_in_the_hub_are_listed_in_the_old_version()
         .try_collect::<Vec<()>>()
         .await?;
     let start = Instant::now();
-    let old = api(&client, "karpenter.k8s.openstack/v1openstack", "OpenStackNodeClass");
+    let old = api(
+        &client,
+        "karpenter.k8s.openstack/v1openstack",
+        "OpenStackNodeClass",
+    );
     let listed = old.list(&ListParams::default()).await?;
-    println!("{OBJECTS} objects listed in the old version in {:?}", start.elapsed());
+    println!(
+        "{OBJECTS} objects listed in the old version in {:?}",
+        start.elapsed()
+    );
     // The API server converts each object on its own, although a ConversionReview could carry them all.
     let metrics = ground.webhook.lock().await.metrics().await?;
-    let asked = metrics.lines().find(|line| line.starts_with("joiner_webhook_reviews_total{route=\"convert\""));
+    let asked = metrics
+        .lines()
+        .find(|line| line.starts_with("joiner_webhook_reviews_total{route=\"convert\""));
     println!("{}", asked.context("the webhook counts its reviews")?);
-    ensure!(listed.items.len() == OBJECTS, "{} of {OBJECTS}", listed.items.len());
+    ensure!(
+        listed.items.len() == OBJECTS,
+        "{} of {OBJECTS}",
+        listed.items.len()
+    );
     let first = &listed.items[0];
-    ensure!(first.metadata.annotations.iter().flatten().any(|(name, _)| name.ends_with("/conversion-data")), "{first:?}");
+    ensure!(
+        first
+            .metadata
+            .annotations
+            .iter()
+            .flatten()
+            .any(|(name, _)| name.ends_with("/conversion-data")),
+        "{first:?}"
+    );
     Ok(())
 }

@@ -17,11 +17,17 @@ const RENEW_DEADLINE: Duration = Duration::from_secs(6);
 
 #[tokio::test]
 async fn the_holder_stops_before_its_lease_ends_when_the_api_server_is_stopped() -> Result<()> {
-    let Some(control_plane) = e2e::need_control_plane("local: the lease without an API server") else { return Ok(()) };
+    let Some(control_plane) = e2e::need_control_plane("local: the lease without an API server")
+    else {
+        return Ok(());
+    };
     let cluster = control_plane.private(Options::unnamed()).await?;
     let (mut first, run) = candidate(&cluster, "first").await?;
     let first_run = tokio::spawn(run.run());
-    let held = first.acquired().await.context("the only candidate gets the lease")?;
+    let held = first
+        .acquired()
+        .await
+        .context("the only candidate gets the lease")?;
     ensure!(first.may_act());
 
     let local = Arc::clone(cluster.local());
@@ -33,23 +39,44 @@ async fn the_holder_stops_before_its_lease_ends_when_the_api_server_is_stopped()
     ensure!(matches!(ended, Ended::Lost { .. }), "{ended:?}");
     ensure!(!first.may_act(), "lost, and still acting");
     // The last renewal was before the cut, so a lease that ends in time ends before `DURATION` from here.
-    ensure!(acted_for < DURATION, "acted on for {acted_for:?}, longer than the lease");
+    ensure!(
+        acted_for < DURATION,
+        "acted on for {acted_for:?}, longer than the lease"
+    );
 
     let local = Arc::clone(cluster.local());
     spawn_blocking(move || local.start_api_server()).await??;
     let (mut second, run) = candidate(&cluster, "second").await?;
     let second_run = tokio::spawn(run.run());
-    let taken = second.acquired().await.context("the second candidate takes over")?;
-    ensure!(taken.epoch > held.epoch, "epoch {} after {}", taken.epoch, held.epoch);
+    let taken = second
+        .acquired()
+        .await
+        .context("the second candidate takes over")?;
+    ensure!(
+        taken.epoch > held.epoch,
+        "epoch {} after {}",
+        taken.epoch,
+        held.epoch
+    );
     second_run.abort();
     Ok(())
 }
 
 async fn candidate(cluster: &Cluster, name: &str) -> Result<(Leadership, Run<KubeLease>)> {
     let text = std::fs::read_to_string(cluster.kubeconfig())?;
-    let config = Config::from_custom_kubeconfig(Kubeconfig::from_yaml(&text)?, &KubeConfigOptions::default()).await?;
+    let config = Config::from_custom_kubeconfig(
+        Kubeconfig::from_yaml(&text)?,
+        &KubeConfigOptions::default(),
+    )
+    .await?;
     let api = KubeLease::new(lease::client(config)?, "default", lease::NAME);
     let timings = Timings::new(DURATION, RENEW_DEADLINE, Duration::from_secs(1))?;
     let me = Candidate::named(name).with_timings(timings);
-    Ok(lease::contest(api, me, Clock::real(), Dice::seeded(1), CancellationToken::new()))
+    Ok(lease::contest(
+        api,
+        me,
+        Clock::real(),
+        Dice::seeded(1),
+        CancellationToken::new(),
+    ))
 }

@@ -7,18 +7,31 @@ use serde_json::Value;
 /// Every served version of a kind, as `group/version`.
 pub(crate) fn versions(api_version: &str, kind: &str) -> Vec<String> {
     let group = group(api_version);
-    let crds = generate::all().into_iter().filter(|crd| crd.spec.group == group && crd.spec.names.kind == kind);
-    crds.flat_map(|crd| crd.spec.versions).map(|version| format!("{group}/{}", version.name)).collect()
+    let crds = generate::all()
+        .into_iter()
+        .filter(|crd| crd.spec.group == group && crd.spec.names.kind == kind);
+    crds.flat_map(|crd| crd.spec.versions)
+        .map(|version| format!("{group}/{}", version.name))
+        .collect()
 }
 
 /// Paths in spec, status, labels and annotations where `read` differs from `written` without being a schema default.
 pub(crate) fn unexplained(written: &Value, read: &Value) -> Result<Vec<String>> {
     let schema = schema(written)?;
     let mut strange = Vec::new();
-    compare("spec", &written["spec"], &read["spec"], &schema["properties"]["spec"], &mut strange);
+    compare(
+        "spec",
+        &written["spec"],
+        &read["spec"],
+        &schema["properties"]["spec"],
+        &mut strange,
+    );
     for field in ["labels", "annotations"] {
         if written["metadata"][field] != read["metadata"][field] {
-            strange.push(format!("metadata.{field}: {} became {}", written["metadata"][field], read["metadata"][field]));
+            strange.push(format!(
+                "metadata.{field}: {} became {}",
+                written["metadata"][field], read["metadata"][field]
+            ));
         }
     }
     Ok(strange)
@@ -41,7 +54,13 @@ fn compare(path: &str, written: &Value, read: &Value, schema: &Value, strange: &
         }
         (Value::Array(before), Value::Array(after)) if before.len() == after.len() => {
             for (index, (old, new)) in before.iter().zip(after).enumerate() {
-                compare(&format!("{path}[{index}]"), old, new, &schema["items"], strange);
+                compare(
+                    &format!("{path}[{index}]"),
+                    old,
+                    new,
+                    &schema["items"],
+                    strange,
+                );
             }
         }
         _ if written == read => {}
@@ -61,12 +80,21 @@ fn is_default(value: &Value, schema: &Value) -> bool {
 
 fn child<'a>(schema: &'a Value, name: &str) -> &'a Value {
     let properties = &schema["properties"][name];
-    if properties.is_null() { &schema["additionalProperties"] } else { properties }
+    if properties.is_null() {
+        &schema["additionalProperties"]
+    } else {
+        properties
+    }
 }
 
 fn schema(object: &Value) -> Result<Value> {
-    let (api_version, kind) = (object["apiVersion"].as_str().unwrap_or_default(), object["kind"].as_str().unwrap_or_default());
-    let crds = generate::all().into_iter().filter(|crd| crd.spec.group == group(api_version) && crd.spec.names.kind == kind);
+    let (api_version, kind) = (
+        object["apiVersion"].as_str().unwrap_or_default(),
+        object["kind"].as_str().unwrap_or_default(),
+    );
+    let crds = generate::all()
+        .into_iter()
+        .filter(|crd| crd.spec.group == group(api_version) && crd.spec.names.kind == kind);
     let mut served = crds.flat_map(|crd| crd.spec.versions);
     let wanted = api_version.rsplit('/').next();
     let version = served.find(|version| Some(version.name.as_str()) == wanted);

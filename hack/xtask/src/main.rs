@@ -1,6 +1,7 @@
 //! Where does `cargo xtask` start?
 
-use anyhow::Result;
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 use xtask::{bench, cluster, generated, test, tidy};
 
@@ -36,12 +37,19 @@ enum Command {
     Bench(bench::Command),
 }
 
-fn main() -> Result<()> {
-    match Args::parse().command {
+fn main() -> ExitCode {
+    let outcome = match Args::parse().command {
         Command::Gen { check } => generated::run(check),
         Command::Tidy => tidy::run(),
         Command::Test(options) => test::run(&options),
         Command::Cluster(command) => cluster::run(command),
         Command::Bench(command) => bench::run(&command),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }
