@@ -50,7 +50,8 @@ pub struct Args {
     #[arg(long, env = "JOINER_WEBHOOK_TLS_RELOAD", default_value = "10s", value_parser = duration)]
     pub tls_reload: Duration,
 
-    /// Largest review. All objects of a LIST come in one review: 5000 objects of 3 KiB are 15 MiB.
+    /// Largest review. One may carry a whole LIST (5000 objects of 3 KiB are 15 MiB), although kube-apiserver 1.35 asks for
+    /// one object at a time.
     #[arg(long, env = "JOINER_WEBHOOK_MAX_BODY", default_value = "64Mi", value_parser = size)]
     pub max_body: usize,
 
