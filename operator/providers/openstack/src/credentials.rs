@@ -239,7 +239,9 @@ impl Fields<'_> {
                 user: self.user()?,
             },
             (None, None) => {
-                return Err(self.missing("application_credential_id (OS_APPLICATION_CREDENTIAL_ID)"));
+                return Err(
+                    self.missing("application_credential_id (OS_APPLICATION_CREDENTIAL_ID)")
+                );
             }
         };
         Ok(Method::ApplicationCredential {

@@ -18,14 +18,14 @@ const AUTH: &str = "POST /v3/auth/tokens";
 async fn at_once(provider: &OpenStack, calls: usize) -> usize {
     let mut failed = 0;
     let all: Vec<_> = (0..calls).map(|_| provider.list()).collect();
-    for outcome in futures_lite_join(all).await {
+    for outcome in all_together(all).await {
         failed += usize::from(outcome.is_err());
     }
     failed
 }
 
 /// Polls all futures together on this task.
-async fn futures_lite_join<F: std::future::Future>(futures: Vec<F>) -> Vec<F::Output> {
+async fn all_together<F: std::future::Future>(futures: Vec<F>) -> Vec<F::Output> {
     let mut waiting: Vec<_> = futures
         .into_iter()
         .map(|future| (Box::pin(future), None))
@@ -38,9 +38,10 @@ async fn futures_lite_join<F: std::future::Future>(futures: Vec<F>) -> Vec<F::Ou
                 *output = Some(value);
             }
         }
-        match waiting.iter().all(|(_, output)| output.is_some()) {
-            true => std::task::Poll::Ready(()),
-            false => std::task::Poll::Pending,
+        if waiting.iter().all(|(_, output)| output.is_some()) {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
         }
     })
     .await;

@@ -1,6 +1,7 @@
 //! What does a class amount to, and what is said when it amounts to nothing?
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::too_many_lines, reason = "a story is told in one piece")]
 
 mod support;
 

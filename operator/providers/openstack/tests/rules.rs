@@ -7,6 +7,7 @@ mod support;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine;
 use cloud::{CloudError, Footprint, InstanceState, Provider, Scope};
 use openstack::OpenStack;
 use serde_json::{Value, json};
@@ -191,7 +192,6 @@ async fn rule_5_identity_goes_in_the_create_body() {
         sent.body["os:scheduler_hints"],
         json!({"different_host": "h"})
     );
-    use base64::Engine;
     let data = base64::engine::general_purpose::STANDARD
         .decode(server["user_data"].as_str().unwrap())
         .unwrap();
@@ -332,7 +332,6 @@ async fn rule_9_a_create_is_sent_exactly_once_whatever_happens() {
 
 #[tokio::test(start_paused = true)]
 async fn rule_10_a_quoted_user_data_is_not_shown() {
-    use base64::Engine;
     let (cloud, provider, order) = ready(json!({})).await;
     let encoded = base64::engine::general_purpose::STANDARD.encode(USER_DATA);
     for quoted in [

@@ -1,6 +1,7 @@
 //! Does everything of a claim go away, and nothing else?
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::too_many_lines, reason = "a story is told in one piece")]
 
 mod support;
 

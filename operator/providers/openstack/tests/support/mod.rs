@@ -8,11 +8,7 @@
     unreachable_pub,
     reason = "each test file is a crate of its own and uses its part"
 )]
-#![allow(
-    clippy::must_use_candidate,
-    clippy::missing_panics_doc,
-    clippy::unwrap_used
-)]
+#![allow(clippy::unwrap_used, clippy::needless_pass_by_value)]
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
