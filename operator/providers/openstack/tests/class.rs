@@ -1,13 +1,10 @@
 //! What does a class amount to, and what is said when it amounts to nothing?
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
-#![allow(clippy::too_many_lines, reason = "a story is told in one piece")]
 
 mod support;
 
-use std::sync::Arc;
-
-use cloud::{CloudError, Instance, InstanceState, Provider, Resolved};
+use cloud::{CloudError, Provider, Resolved};
 use planner::{Availability, CapacityType, Catalog, labels};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -302,80 +299,4 @@ async fn user_data_that_nova_would_refuse_never_leaves() {
         Err(CloudError::Rejected { .. })
     ));
     assert_eq!(cloud.count("POST /nova/v2.1/servers"), 0);
-}
-
-#[tokio::test(start_paused = true)]
-async fn drift_is_seen_only_where_the_cloud_is_certain() {
-    let cloud = cloud();
-    furnished(&cloud);
-    let provider = provider(
-        &cloud,
-        json!({"securityGroupSelectorTerms": [{"name": "nodes"}]}),
-    );
-    let on = provider.resolve().await.unwrap();
-    let fresh = Instance {
-        id: "a".into(),
-        identity: who(),
-        name: "n".into(),
-        state: InstanceState::Running,
-        created_at: None,
-        instance_type: Some("m1.small".into()),
-        zone: Some("az-a".into()),
-        image: Some("img".into()),
-        security_groups: Some(vec![Arc::from("nodes")]),
-        addresses: vec![],
-        side: vec![],
-    };
-    let reason = |instance: &Instance| {
-        provider
-            .drifted(&on, instance)
-            .map(|drift| drift.cause.reason())
-    };
-    assert_eq!(reason(&fresh), None);
-    assert_eq!(
-        reason(&Instance {
-            image: Some("old".into()),
-            ..fresh.clone()
-        }),
-        Some("ImageDrifted")
-    );
-    assert_eq!(
-        reason(&Instance {
-            zone: Some("az-b".into()),
-            ..fresh.clone()
-        }),
-        Some("ZoneDrifted")
-    );
-    assert_eq!(
-        reason(&Instance {
-            instance_type: Some("gone".into()),
-            ..fresh.clone()
-        }),
-        Some("InstanceTypeDrifted")
-    );
-    assert_eq!(
-        reason(&Instance {
-            security_groups: Some(vec![Arc::from("x")]),
-            ..fresh.clone()
-        }),
-        Some("SecurityGroupsDrifted")
-    );
-    assert_eq!(
-        reason(&Instance {
-            image: Some("old".into()),
-            state: InstanceState::Pending,
-            ..fresh.clone()
-        }),
-        None
-    );
-    assert_eq!(
-        reason(&Instance {
-            security_groups: None,
-            image: None,
-            zone: None,
-            instance_type: None,
-            ..fresh
-        }),
-        None
-    );
 }
