@@ -198,3 +198,18 @@ async fn an_application_credential_sends_no_scope() {
         json!({"id": "i", "secret": "s"})
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_keystone_that_hangs_is_given_up_after_a_minute_for_all_who_wait() {
+    let cloud = cloud();
+    cloud.on(AUTH, [Reply::Silence]);
+    let provider = provider(&cloud, json!({}));
+    let begin = tokio::time::Instant::now();
+    assert_eq!(at_once(&provider, 20).await, 20);
+    assert!(
+        begin.elapsed() < Duration::from_secs(70),
+        "{:?}",
+        begin.elapsed()
+    );
+    assert_eq!(cloud.count(AUTH), 1);
+}

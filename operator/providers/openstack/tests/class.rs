@@ -300,3 +300,17 @@ async fn user_data_that_nova_would_refuse_never_leaves() {
     ));
     assert_eq!(cloud.count("POST /nova/v2.1/servers"), 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_order_from_before_the_class_changed_is_not_sent_with_a_network_less() {
+    let (cloud, provider, mut order) = ready(json!({})).await;
+    let mut stale = (*order.on).clone();
+    stale.ports.clear();
+    order.on = std::sync::Arc::new(stale);
+    let outcome = provider.launch(&order).await;
+    assert!(
+        matches!(outcome, Err(CloudError::Rejected { .. })),
+        "{outcome:?}"
+    );
+    assert_eq!(cloud.count("POST /nova/v2.1/servers"), 0);
+}
