@@ -115,7 +115,7 @@ async fn a_call_that_has_not_left_when_the_lease_ends_never_leaves() {
         leased.terminate(&footprint()).await,
         Err(CloudError::Unknown(_))
     ));
-    tokio::time::advance(Duration::from_secs(60)).await;
+    tokio::time::advance(Duration::from_mins(1)).await;
     assert!(
         matches!(
             leased.terminate(&footprint()).await,
@@ -124,7 +124,7 @@ async fn a_call_that_has_not_left_when_the_lease_ends_never_leaves() {
         "the lease is over"
     );
     assert_eq!(changed.load(Ordering::SeqCst), 0);
-    *until.lock().unwrap() = Instant::now() + Duration::from_secs(60);
+    *until.lock().unwrap() = Instant::now() + Duration::from_mins(1);
     leased.terminate(&footprint()).await.unwrap();
     assert_eq!(changed.load(Ordering::SeqCst), 1);
 }

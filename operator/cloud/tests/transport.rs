@@ -170,7 +170,7 @@ async fn a_long_retry_after_is_handed_to_the_caller() {
     let answer = transport.send(&call(Repeat::Safe)).await.unwrap();
     assert_eq!(
         (answer.retry_after, script.times()),
-        (Some(Duration::from_secs(3600)), 1)
+        (Some(Duration::from_hours(1)), 1)
     );
 }
 

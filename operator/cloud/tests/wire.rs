@@ -89,6 +89,57 @@ async fn a_redirect_is_not_followed() {
     assert_eq!(answer.status().as_u16(), 302);
 }
 
+/// An https server whose certificate only `ca` vouches for.
+async fn https_server() -> (String, Vec<u8>, axum_server::Handle<std::net::SocketAddr>) {
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let ca_key = rcgen::KeyPair::generate().unwrap();
+    let mut ca = rcgen::CertificateParams::new(Vec::new()).unwrap();
+    ca.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let ca_pem = ca.self_signed(&ca_key).unwrap().pem();
+    let issuer = rcgen::Issuer::new(ca, ca_key);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let leaf = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let leaf = leaf.signed_by(&key, &issuer).unwrap();
+    let tls = axum_server::tls_rustls::RustlsConfig::from_pem(
+        leaf.pem().into(),
+        key.serialize_pem().into(),
+    );
+    let handle: axum_server::Handle<std::net::SocketAddr> = axum_server::Handle::new();
+    let app = axum::Router::new().fallback(|| async { "secure" });
+    let server = axum_server::bind_rustls("127.0.0.1:0".parse().unwrap(), tls.await.unwrap());
+    tokio::spawn(server.handle(handle.clone()).serve(app.into_make_service()));
+    let port = handle.listening().await.unwrap().port();
+    (
+        format!("https://localhost:{port}/canary-path"),
+        ca_pem.into_bytes(),
+        handle,
+    )
+}
+
+#[tokio::test]
+async fn a_private_ca_is_trusted_when_it_is_given_and_not_otherwise() {
+    let (address, ca, handle) = https_server().await;
+    let call = async |trust: Trust| Wire::new(&trust).unwrap().call(get(&address)).await;
+    let stranger = call(Trust::default()).await.unwrap_err();
+    assert_eq!(stranger.sent, Sent::Never, "{stranger}");
+    assert!(!stranger.what.contains("canary"), "{stranger}");
+    let trusted = call(Trust {
+        private_ca: Some(ca),
+        insecure: false,
+    })
+    .await
+    .unwrap();
+    assert_eq!(trusted.body().as_ref(), b"secure");
+    let careless = call(Trust {
+        private_ca: None,
+        insecure: true,
+    })
+    .await
+    .unwrap();
+    assert_eq!(careless.body().as_ref(), b"secure");
+    handle.shutdown();
+}
+
 #[test]
 fn a_ca_bundle_without_certificate_is_refused() {
     let trust = Trust {

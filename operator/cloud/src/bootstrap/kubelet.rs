@@ -11,7 +11,7 @@ use planner::taints::UNREGISTERED;
 use planner::{Effect, Taint};
 use secrecy::ExposeSecret;
 
-use super::literal::{bad, expression, jinja, line, word, yaml};
+use super::literal::{bad, expression, jinja, word, yaml};
 use super::{BadBootstrap, Join};
 
 /// Settings of the kubelet that become flags. What is absent stays the kubelet's default.
@@ -59,22 +59,22 @@ pub(super) fn cloud_config(join: &Join) -> Result<String, BadBootstrap> {
     text.push_str(&file(JOIN_FILE, "0600", &kubeconfig(join)?));
     text.push_str(&file(FLAGS_FILE, "0644", &environment(join)?));
     text.push_str("runcmd:\n");
-    for command in &join.before {
-        text.push_str(&format!("- {}\n", yaml(command)));
-    }
-    text.push_str("- [systemctl, restart, --no-block, kubelet]\n");
-    for command in &join.after {
-        text.push_str(&format!("- {}\n", yaml(command)));
+    let restart = "[systemctl, restart, --no-block, kubelet]".to_owned();
+    let before = join.before.iter().map(|command| yaml(command));
+    let after = join.after.iter().map(|command| yaml(command));
+    for command in before.chain([restart]).chain(after) {
+        text = format!("{text}- {command}\n");
     }
     Ok(text)
 }
 
 /// `content` is made of checked lines, so a block scalar holds it.
 fn file(path: &str, mode: &str, content: &str) -> String {
-    let body: String = content
+    let lines: Vec<String> = content
         .lines()
         .map(|line| format!("    {line}\n"))
         .collect();
+    let body = lines.concat();
     format!("- path: {path}\n  owner: root:root\n  permissions: '{mode}'\n  content: |\n{body}")
 }
 
@@ -148,14 +148,14 @@ fn labels(labels: &BTreeMap<String, String>) -> Result<String, BadBootstrap> {
         let field = format!("label {key}");
         let checked = |text: &str| -> Result<String, BadBootstrap> {
             let text = word(&field, text)?;
-            match text.contains([',', '=']) {
-                true => Err(bad(
+            if text.contains([',', '=']) {
+                return Err(bad(
                     &field,
                     "it contains a comma or an equals sign",
                     "remove it",
-                )),
-                false => Ok(jinja(text)),
+                ));
             }
+            Ok(jinja(text))
         };
         let value = if value.is_empty() {
             String::new()
@@ -265,10 +265,10 @@ fn map_flag(
     let mut pairs = Vec::new();
     for (key, value) in map {
         let pair = format!("{}{between}{}", word(flag, key)?, word(flag, value)?);
-        match pair.contains(',') || line(flag, &pair).is_err() {
-            true => return Err(bad(flag, "it contains a comma", "remove it")),
-            false => pairs.push(jinja(&pair)),
+        if pair.contains(',') {
+            return Err(bad(flag, "it contains a comma", "remove it"));
         }
+        pairs.push(jinja(&pair));
     }
     Ok((!pairs.is_empty()).then(|| (flag, pairs.join(","))))
 }

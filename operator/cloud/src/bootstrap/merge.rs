@@ -38,7 +38,7 @@ fn both(ours: &str, theirs: &str) -> Result<String, BadBootstrap> {
             fix,
         )
     })?;
-    let boundary = (0..)
+    let boundary = (0..u32::MAX)
         .map(|n| format!("joiner-part-{n}"))
         .find(|boundary| !ours.contains(boundary) && !theirs.contains(boundary))
         .unwrap_or_default();

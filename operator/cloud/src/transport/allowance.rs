@@ -69,7 +69,7 @@ impl Allowance {
     /// A good answer: a little faster from now on.
     pub fn grow(&self) {
         self.with_state(|state| {
-            state.rate = (state.rate + self.pace.most / 50.0).min(self.pace.most)
+            state.rate = (state.rate + self.pace.most / 50.0).min(self.pace.most);
         });
     }
 

@@ -24,7 +24,7 @@ use allowance::{Allowance, Pace};
 use redact::Redactor;
 
 /// A pause longer than this is the caller's to wait out.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// One request and how it may be treated.
 #[derive(Clone, Debug)]
@@ -99,7 +99,7 @@ impl Default for Patience {
 
 /// An attempt that may be worth another one.
 enum Again {
-    Answered(Answer),
+    Answered(Box<Answer>),
     Failed(HttpFailure),
 }
 
@@ -127,7 +127,8 @@ impl Transport {
             Repeat::Safe => self.repeated(call).instrument(span).await,
         };
         match outcome {
-            Ok(answer) | Err(Again::Answered(answer)) => Ok(answer),
+            Ok(answer) => Ok(answer),
+            Err(Again::Answered(answer)) => Ok(*answer),
             Err(Again::Failed(failure)) => Err(Lost {
                 sent: failure.sent,
                 said: self.redactor.say(&failure.what, &call.secrets),
@@ -154,7 +155,7 @@ impl Transport {
             .retry(pauses)
             .sleep(tokio::time::sleep)
             .when(worth_repeating)
-            .adjust(|again, pause| pause.and_then(|pause| obeyed(again, pause)))
+            .adjust(|again, pause| pause.map(|pause| obeyed(again, pause)))
             .await
     }
 
@@ -192,10 +193,10 @@ impl Transport {
         if answer.status == StatusCode::TOO_MANY_REQUESTS {
             self.allowance
                 .shrink(answer.retry_after.map(|pause| pause.min(LONGEST_PAUSE)));
-            return Err(Again::Answered(answer));
+            return Err(Again::Answered(Box::new(answer)));
         }
         if answer.status.is_server_error() {
-            return Err(Again::Answered(answer));
+            return Err(Again::Answered(Box::new(answer)));
         }
         self.allowance.grow();
         Ok(answer)
@@ -215,10 +216,10 @@ fn worth_repeating(again: &Again) -> bool {
 }
 
 /// The pause the server asked for, if it is longer than ours.
-fn obeyed(again: &Again, pause: Duration) -> Option<Duration> {
+fn obeyed(again: &Again, pause: Duration) -> Duration {
     match again {
-        Again::Failed(_) => Some(pause),
-        Again::Answered(answer) => Some(answer.retry_after.map_or(pause, |asked| asked.max(pause))),
+        Again::Failed(_) => pause,
+        Again::Answered(answer) => answer.retry_after.map_or(pause, |asked| asked.max(pause)),
     }
 }
 

@@ -40,7 +40,8 @@ impl Redactor {
         Said::new(&self.masked(text, more))
     }
 
-    fn masked(&self, text: &str, more: &[SecretString]) -> String {
+    /// The whole text with every secret masked.
+    pub fn masked(&self, text: &str, more: &[SecretString]) -> String {
         let mut hidden = vec![false; text.len()];
         let known = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         for secret in known.iter().chain(more) {

@@ -24,9 +24,9 @@ pub(crate) async fn find(client: &Client, who: &Identity) -> Result<Vec<Instance
     }
     let mut instances = Vec::new();
     for server in found {
-        instances.extend(settled(client, server, Some(who)).await?);
+        instances.extend(settled(client, server, who).await?);
     }
-    sorted(instances)
+    Ok(sorted(instances))
 }
 
 /// All instances of one cluster.
@@ -40,10 +40,10 @@ pub(crate) async fn list(
             continue;
         };
         if owner.cluster == *cluster {
-            instances.extend(settled(client, server, Some(&owner)).await?);
+            instances.extend(settled(client, server, &owner).await?);
         }
     }
-    sorted(instances)
+    Ok(sorted(instances))
 }
 
 /// One instance, if it carries an identity.
@@ -83,9 +83,8 @@ async fn everything(client: &Client) -> Result<Vec<Server>, CloudError> {
 async fn settled(
     client: &Client,
     server: Server,
-    who: Option<&Identity>,
+    who: &Identity,
 ) -> Result<Option<Instance>, CloudError> {
-    let Some(who) = who else { return Ok(None) };
     let server = match (server.status.as_str(), &server.fault) {
         ("ERROR", None) => match client.server(&server.id).await {
             Ok(server) => server,
@@ -103,11 +102,11 @@ async fn settled(
     }
 }
 
-fn sorted(mut instances: Vec<Instance>) -> Result<Vec<Instance>, CloudError> {
+fn sorted(mut instances: Vec<Instance>) -> Vec<Instance> {
     instances.sort_by(|a, b| {
         a.created_at
             .cmp(&b.created_at)
             .then_with(|| a.id.cmp(&b.id))
     });
-    Ok(instances)
+    instances
 }

@@ -146,10 +146,11 @@ fn gpus(specs: &BTreeMap<String, String>) -> Option<Gpus> {
         .filter_map(|(_, count)| count.parse::<u32>().ok())
         .sum();
     let count = resources.saturating_add(custom).saturating_add(passed);
-    let text: String = specs
+    let words: Vec<String> = specs
         .iter()
-        .map(|(key, value)| format!("{key}={value} "))
+        .map(|(key, value)| format!("{key}={value}"))
         .collect();
+    let text = words.join(" ");
     (count > 0).then(|| Gpus {
         resource: gpu_resource(&text),
         count,

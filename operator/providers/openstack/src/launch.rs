@@ -65,6 +65,9 @@ impl<'a> Draft<'a> {
             .on
             .zone_id(zone)
             .ok_or_else(|| missing(&format!("zone {zone}")))?;
+        if spec.ports.len() != order.on.ports.len() {
+            return Err(missing("a port of spec.ports"));
+        }
         let user_data = STANDARD.encode(order.user_data.secret().expose_secret());
         if user_data.len() > LONGEST_USER_DATA {
             let text = format!(

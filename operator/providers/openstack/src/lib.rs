@@ -16,11 +16,13 @@ mod network;
 mod open;
 mod price;
 mod provider;
+pub mod provider_id;
 mod reboot;
 mod resolve;
 mod select;
+pub mod status;
 mod terminate;
 
 pub use credentials::{BadCredentials, Credentials};
-pub use open::{BadClass, Opening, open};
+pub use open::{BadClass, Opening, open, trust};
 pub use provider::OpenStack;

@@ -49,21 +49,20 @@ fn chosen_groups(terms: &[TaggedTerm], all: &[Tagged], field: &str) -> Result<Ve
 pub(crate) async fn ports(client: &Client, spec: &Spec) -> Result<Vec<PortPlan>, Trouble> {
     let unread = |error| unanswered(conditions::NETWORKS, "networks", &error);
     let networks = client.networks().await.map_err(unread)?;
-    let subnets = match spec.ports.iter().any(|port| port.subnets.is_some()) {
-        true => client.subnets().await.map_err(unread)?,
-        false => Vec::new(),
-    };
+    let mut subnets = Vec::new();
+    if spec.ports.iter().any(|port| port.subnets.is_some()) {
+        subnets = client.subnets().await.map_err(unread)?;
+    }
     let own_groups = spec
         .ports
         .iter()
         .any(|port| port.security_group_selector_terms.is_some());
-    let groups = match own_groups {
-        true => client
-            .security_groups()
-            .await
-            .map_err(|error| unanswered(conditions::SECURITY_GROUPS, "security groups", &error))?,
-        false => Vec::new(),
-    };
+    let mut groups = Vec::new();
+    if own_groups {
+        let all = client.security_groups().await;
+        groups = all
+            .map_err(|error| unanswered(conditions::SECURITY_GROUPS, "security groups", &error))?;
+    }
     let plan = |(at, port): (usize, &Port)| {
         let subnets = chosen_subnets(port, at, &subnets)?;
         let network = network_of(port, at, &networks, &subnets)?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cloud::transport::allowance::Pace;
+use cloud::transport::wire::Trust;
 use cloud::transport::{Patience, Transport};
 use cloud::{Clock, Http};
 use crds::openstack::v1::{Interface as ClassInterface, OpenStackNodeClass};
@@ -69,6 +70,22 @@ pub fn open(
         clock: with.clock,
         hints: Hints::default(),
     })
+}
+
+/// Whom the transport of this class trusts. `ca_pem` is what the class's Secret or the credentials' file holds.
+pub fn trust(
+    class: &OpenStackNodeClass,
+    credentials: &Credentials,
+    ca_pem: Option<Vec<u8>>,
+) -> Trust {
+    let cloud = class.spec.cloud.as_ref();
+    let insecure = cloud
+        .and_then(|cloud| cloud.insecure)
+        .unwrap_or(credentials.insecure);
+    Trust {
+        private_ca: ca_pem,
+        insecure,
+    }
 }
 
 /// What the class says wins over what came with the credentials.

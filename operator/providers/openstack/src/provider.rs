@@ -54,10 +54,10 @@ impl Provider for OpenStack {
 
     async fn catalog(&self, on: &Resolved) -> Result<Catalog, CloudError> {
         let flavors = resolve::usable(&self.client.flavors().await?);
-        let quota = match obeys_quota(&self.spec) {
-            true => Some(self.quota().await?),
-            false => None,
-        };
+        let mut quota = None;
+        if obeys_quota(&self.spec) {
+            quota = Some(self.quota().await?);
+        }
         let stock = Stock {
             class: &self.class,
             spec: &self.spec,
@@ -91,7 +91,9 @@ impl Provider for OpenStack {
 
     async fn find(&self, who: &Identity) -> Result<Vec<Instance>, CloudError> {
         let found = find::find(&self.client, who).await?;
-        found.iter().for_each(|instance| self.learn_from(instance));
+        for instance in &found {
+            self.learn_from(instance);
+        }
         Ok(found)
     }
 

@@ -83,7 +83,7 @@ async fn end_ports(client: &Client, what: &Footprint) -> Result<Left, CloudError
         match client.port(&side.id).await {
             Ok(port) if port.description == line => ports.push(port),
             Ok(port) => {
-                tracing::warn!(port = %port.id, "named in the ledger but not described as ours; not touched")
+                tracing::warn!(port = %port.id, "named in the ledger but not described as ours; not touched");
             }
             Err(CloudError::Gone) => {}
             Err(error) => return Err(error),

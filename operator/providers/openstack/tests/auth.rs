@@ -18,14 +18,14 @@ const AUTH: &str = "POST /v3/auth/tokens";
 async fn at_once(provider: &OpenStack, calls: usize) -> usize {
     let mut failed = 0;
     let all: Vec<_> = (0..calls).map(|_| provider.list()).collect();
-    for outcome in futures_lite_join(all).await {
+    for outcome in all_together(all).await {
         failed += usize::from(outcome.is_err());
     }
     failed
 }
 
 /// Polls all futures together on this task.
-async fn futures_lite_join<F: std::future::Future>(futures: Vec<F>) -> Vec<F::Output> {
+async fn all_together<F: std::future::Future>(futures: Vec<F>) -> Vec<F::Output> {
     let mut waiting: Vec<_> = futures
         .into_iter()
         .map(|future| (Box::pin(future), None))
@@ -38,9 +38,10 @@ async fn futures_lite_join<F: std::future::Future>(futures: Vec<F>) -> Vec<F::Ou
                 *output = Some(value);
             }
         }
-        match waiting.iter().all(|(_, output)| output.is_some()) {
-            true => std::task::Poll::Ready(()),
-            false => std::task::Poll::Pending,
+        if waiting.iter().all(|(_, output)| output.is_some()) {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
         }
     })
     .await;
@@ -196,4 +197,19 @@ async fn an_application_credential_sends_no_scope() {
         sent["auth"]["identity"]["application_credential"],
         json!({"id": "i", "secret": "s"})
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_keystone_that_hangs_is_given_up_after_a_minute_for_all_who_wait() {
+    let cloud = cloud();
+    cloud.on(AUTH, [Reply::Silence]);
+    let provider = provider(&cloud, json!({}));
+    let begin = tokio::time::Instant::now();
+    assert_eq!(at_once(&provider, 20).await, 20);
+    assert!(
+        begin.elapsed() < Duration::from_secs(70),
+        "{:?}",
+        begin.elapsed()
+    );
+    assert_eq!(cloud.count(AUTH), 1);
 }

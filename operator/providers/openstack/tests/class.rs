@@ -4,9 +4,7 @@
 
 mod support;
 
-use std::sync::Arc;
-
-use cloud::{CloudError, Instance, InstanceState, Provider, Resolved};
+use cloud::{CloudError, Provider, Resolved};
 use planner::{Availability, CapacityType, Catalog, labels};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -304,77 +302,15 @@ async fn user_data_that_nova_would_refuse_never_leaves() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn drift_is_seen_only_where_the_cloud_is_certain() {
-    let cloud = cloud();
-    furnished(&cloud);
-    let provider = provider(
-        &cloud,
-        json!({"securityGroupSelectorTerms": [{"name": "nodes"}]}),
+async fn an_order_from_before_the_class_changed_is_not_sent_with_a_network_less() {
+    let (cloud, provider, mut order) = ready(json!({})).await;
+    let mut stale = (*order.on).clone();
+    stale.ports.clear();
+    order.on = std::sync::Arc::new(stale);
+    let outcome = provider.launch(&order).await;
+    assert!(
+        matches!(outcome, Err(CloudError::Rejected { .. })),
+        "{outcome:?}"
     );
-    let on = provider.resolve().await.unwrap();
-    let fresh = Instance {
-        id: "a".into(),
-        identity: who(),
-        name: "n".into(),
-        state: InstanceState::Running,
-        created_at: None,
-        instance_type: Some("m1.small".into()),
-        zone: Some("az-a".into()),
-        image: Some("img".into()),
-        security_groups: Some(vec![Arc::from("nodes")]),
-        addresses: vec![],
-        side: vec![],
-    };
-    let reason = |instance: &Instance| {
-        provider
-            .drifted(&on, instance)
-            .map(|drift| drift.cause.reason())
-    };
-    assert_eq!(reason(&fresh), None);
-    assert_eq!(
-        reason(&Instance {
-            image: Some("old".into()),
-            ..fresh.clone()
-        }),
-        Some("ImageDrifted")
-    );
-    assert_eq!(
-        reason(&Instance {
-            zone: Some("az-b".into()),
-            ..fresh.clone()
-        }),
-        Some("ZoneDrifted")
-    );
-    assert_eq!(
-        reason(&Instance {
-            instance_type: Some("gone".into()),
-            ..fresh.clone()
-        }),
-        Some("InstanceTypeDrifted")
-    );
-    assert_eq!(
-        reason(&Instance {
-            security_groups: Some(vec![Arc::from("x")]),
-            ..fresh.clone()
-        }),
-        Some("SecurityGroupsDrifted")
-    );
-    assert_eq!(
-        reason(&Instance {
-            image: Some("old".into()),
-            state: InstanceState::Pending,
-            ..fresh.clone()
-        }),
-        None
-    );
-    assert_eq!(
-        reason(&Instance {
-            security_groups: None,
-            image: None,
-            zone: None,
-            instance_type: None,
-            ..fresh
-        }),
-        None
-    );
+    assert_eq!(cloud.count("POST /nova/v2.1/servers"), 0);
 }

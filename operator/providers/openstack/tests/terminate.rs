@@ -32,22 +32,8 @@ fn empty() -> Reply {
     Reply::Json(204, Value::Null)
 }
 
-#[tokio::test(start_paused = true)]
-async fn delete_is_repeated_until_nova_says_404_and_then_ports_go() {
-    let cloud = cloud();
-    let mut ending = server("a", "ACTIVE", &OURS);
-    ending["OS-EXT-STS:task_state"] = json!("deleting");
-    let there = Reply::Json(200, json!({"server": server("a", "ACTIVE", &OURS)}));
-    cloud.on(
-        "GET /nova/v2.1/servers/a",
-        [
-            there,
-            Reply::Json(200, json!({"server": ending})),
-            not_found(),
-        ],
-    );
-    cloud.on("DELETE /nova/v2.1/servers/a", [empty()]);
-    cloud.json(LIST, servers(&[]));
+/// Two ports of the claim, once, among ports of others.
+fn leftover_ports(cloud: &Cloud) {
     cloud.on(
         "GET /neutron/v2.0/ports?description=",
         [
@@ -69,6 +55,25 @@ async fn delete_is_repeated_until_nova_says_404_and_then_ports_go() {
         ],
     );
     cloud.on("DELETE /neutron/v2.0/ports/", [empty()]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn delete_is_repeated_until_nova_says_404_and_then_ports_go() {
+    let cloud = cloud();
+    let mut ending = server("a", "ACTIVE", &OURS);
+    ending["OS-EXT-STS:task_state"] = json!("deleting");
+    let there = Reply::Json(200, json!({"server": server("a", "ACTIVE", &OURS)}));
+    cloud.on(
+        "GET /nova/v2.1/servers/a",
+        [
+            there,
+            Reply::Json(200, json!({"server": ending})),
+            not_found(),
+        ],
+    );
+    cloud.on("DELETE /nova/v2.1/servers/a", [empty()]);
+    cloud.json(LIST, servers(&[]));
+    leftover_ports(&cloud);
     let provider = provider(&cloud, json!({}));
     provider.terminate(&footprint(Some("a"))).await.unwrap();
     provider.terminate(&footprint(Some("a"))).await.unwrap();

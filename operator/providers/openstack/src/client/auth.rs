@@ -24,6 +24,8 @@ use crate::error;
 
 /// As early as keystoneauth does it.
 const EARLY: SignedDuration = SignedDuration::from_secs(120);
+/// Everybody waits for an authentication, so a Keystone that hangs is given up sooner than other calls.
+const PATIENCE: Duration = Duration::from_mins(1);
 /// How long a failed authentication answers for the next ones.
 const REMEMBERED: Duration = Duration::from_secs(5);
 
@@ -166,9 +168,10 @@ impl Auth {
             repeat: Repeat::Safe,
             secrets: Vec::new(),
         };
-        let answer = transport
-            .send(&call)
-            .await
+        let sent = tokio::time::timeout(PATIENCE, transport.send(&call)).await;
+        let silent = |_| Trouble::Unclear(Said::new("Keystone gave no token within a minute"));
+        let answer = sent
+            .map_err(silent)?
             .map_err(|lost| Trouble::Unclear(lost.said))?;
         if answer.status != StatusCode::CREATED {
             return Err(refused(transport, &call, &answer));

@@ -128,6 +128,11 @@ impl Client {
         self.transport.redactor().say(text, &[])
     }
 
+    /// A longer text of the vendor without the secrets we know.
+    pub(crate) fn masked(&self, text: &str) -> String {
+        self.transport.redactor().masked(text, &[])
+    }
+
     /// Sends a request; only a success is Ok.
     pub(crate) async fn ask(&self, ask: &Ask) -> Result<Answer, CloudError> {
         let session = self.session().await?;

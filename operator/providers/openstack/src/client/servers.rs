@@ -198,7 +198,7 @@ impl Client {
                 ..ask
             })
             .await?;
-        Ok(output.output.unwrap_or_default())
+        Ok(self.masked(&output.output.unwrap_or_default()))
     }
 }
 

@@ -8,11 +8,7 @@
     unreachable_pub,
     reason = "each test file is a crate of its own and uses its part"
 )]
-#![allow(
-    clippy::must_use_candidate,
-    clippy::missing_panics_doc,
-    clippy::unwrap_used
-)]
+#![allow(clippy::unwrap_used, clippy::needless_pass_by_value)]
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -21,7 +17,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use cloud::bootstrap::UserData;
 use cloud::transport::Patience;
-use cloud::{Chosen, Clock, Http, HttpFailure, Order, Resolved};
+use cloud::{Chosen, Clock, CloudError, Http, HttpFailure, Order, Provider, Resolved};
 use crds::openstack::v1::OpenStackNodeClass;
 use http::{Request, Response};
 use jiff::{SignedDuration, Timestamp};
@@ -350,4 +346,21 @@ pub fn furnished(cloud: &Cloud) {
 pub fn flavor(id: &str, name: &str, vcpus: u32, ram: u32, disk: u32) -> Value {
     json!({"id": id, "name": name, "vcpus": vcpus, "ram": ram, "disk": disk, "swap": 0,
            "OS-FLV-EXT-DATA:ephemeral": 0, "extra_specs": {}})
+}
+
+/// A furnished cloud, its provider, and an order that could be placed.
+pub async fn ready(spec: Value) -> (Arc<Cloud>, OpenStack, Order) {
+    let cloud = cloud();
+    furnished(&cloud);
+    let provider = provider(&cloud, spec);
+    let on = provider.resolve().await.unwrap();
+    (cloud, provider, order(on))
+}
+
+/// The doubt in an outcome.
+pub fn is_unknown<T: std::fmt::Debug>(outcome: Result<T, CloudError>) -> String {
+    match outcome {
+        Err(CloudError::Unknown(why)) => why.to_string(),
+        other => panic!("doubt was expected, not {other:?}"),
+    }
 }
