@@ -105,7 +105,7 @@ impl Ground {
         wait::succeeds(
             "the webhook to convert",
             Duration::from_secs(20),
-            async || Ok(drop(api.create(&dry, &probe).await?)),
+            async || api.create(&dry, &probe).await.map(drop).map_err(Into::into),
         )
         .await
     }

@@ -167,7 +167,9 @@ fn before_tests(file: &Source) -> &str {
 }
 
 fn is_rust(file: &Source) -> bool {
-    file.path.ends_with(".rs")
+    Path::new(&file.path)
+        .extension()
+        .is_some_and(|extension| extension == "rs")
 }
 
 #[cfg(test)]
