@@ -77,3 +77,37 @@ fn rule((group, versions, plural): &(&str, &[&str], &str)) -> RuleWithOperations
         scope: Some("Cluster".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Only we write claims, and overlays have nothing that CEL cannot say.
+    const UNCHECKED: [&str; 2] = ["nodeclaims", "nodeoverlays"];
+
+    #[test]
+    fn every_served_version_of_what_users_write_is_validated() {
+        let served: BTreeSet<(String, String, String)> = crate::generate::all()
+            .into_iter()
+            .map(|crd| crd.spec)
+            .filter(|spec| !UNCHECKED.contains(&spec.names.plural.as_str()))
+            .flat_map(|spec| {
+                let (group, plural) = (spec.group, spec.names.plural);
+                spec.versions
+                    .into_iter()
+                    .map(move |version| (group.clone(), version.name, plural.clone()))
+            })
+            .collect();
+        let listed: BTreeSet<(String, String, String)> = VALIDATED
+            .iter()
+            .flat_map(|(group, versions, plural)| {
+                versions
+                    .iter()
+                    .map(|version| (group.to_string(), version.to_string(), plural.to_string()))
+            })
+            .collect();
+        assert_eq!(listed, served);
+    }
+}
