@@ -44,6 +44,8 @@ async fn an_instance_lives_and_ends_over_wiremock() {
 async fn an_instance_lives_and_ends_over_the_emulators_own_sockets() {
     let cloud = Emulated::in_real_time(quick());
     let loopback = "127.0.0.1:0".parse().unwrap();
-    let served = axum::serve(loopback, Arc::clone(&cloud.engine)).await.unwrap();
+    let served = axum::serve(loopback, Arc::clone(&cloud.engine))
+        .await
+        .unwrap();
     lives_at(&cloud, &served.url()).await;
 }

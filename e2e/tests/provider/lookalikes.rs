@@ -21,8 +21,14 @@ fn plant(world: &mut World, project: &str, neighbour: &str) -> Vec<String> {
             0 => vec![],
             1 => vec![format!("joiner-cluster={CLUSTER}")],
             2 => vec![format!("joiner-claim={CLAIM}")],
-            3 => vec![format!("joiner-cluster={CLUSTER}x"), format!("joiner-claim={CLAIM}")],
-            _ => vec![format!("joiner-cluster={CLUSTER}"), format!("joiner-claim={CLAIM}")],
+            3 => vec![
+                format!("joiner-cluster={CLUSTER}x"),
+                format!("joiner-claim={CLAIM}"),
+            ],
+            _ => vec![
+                format!("joiner-cluster={CLUSTER}"),
+                format!("joiner-claim={CLAIM}"),
+            ],
         };
         let metadata = [("joiner-cluster", CLUSTER), ("joiner-claim", CLAIM)];
         let metadata = metadata.map(|(key, value)| (key.to_owned(), value.to_owned()));
@@ -55,7 +61,9 @@ async fn fifty_lookalikes_are_never_listed_found_or_touched() {
         let neighbour = world.projects[1].id.clone();
         plant(world, &project, &neighbour)
     });
-    let before = stage.cloud.world(|world| serde_json::to_value(&world.servers).unwrap());
+    let before = stage
+        .cloud
+        .world(|world| serde_json::to_value(&world.servers).unwrap());
 
     let provider = stage.provider();
     assert_eq!(provider.list().await.unwrap(), []);
@@ -71,15 +79,26 @@ async fn fifty_lookalikes_are_never_listed_found_or_touched() {
         };
         let outcome = meaning(&provider.terminate(&footprint).await);
         assert!(matches!(outcome, "rejected" | "gone"), "{id}: {outcome}");
-        assert_eq!(meaning(&provider.reboot(&id, "r1").await), if outcome == "gone" { "gone" } else { "rejected" });
+        assert_eq!(
+            meaning(&provider.reboot(&id, "r1").await),
+            if outcome == "gone" {
+                "gone"
+            } else {
+                "rejected"
+            }
+        );
     }
-    let after = stage.cloud.world(|world| serde_json::to_value(&world.servers).unwrap());
+    let after = stage
+        .cloud
+        .world(|world| serde_json::to_value(&world.servers).unwrap());
     assert_eq!(before, after);
 
     let own = stage.launched(&ours()).await;
     assert_eq!(provider.list().await.unwrap().len(), 1);
     end(&provider, &Footprint::of(&own), Duration::from_millis(200)).await;
-    let after = stage.cloud.world(|world| serde_json::to_value(&world.servers).unwrap());
+    let after = stage
+        .cloud
+        .world(|world| serde_json::to_value(&world.servers).unwrap());
     assert_eq!(before, after);
 }
 

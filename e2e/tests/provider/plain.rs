@@ -20,12 +20,7 @@ pub async fn live(provider: &dyn Provider, pause: Duration) -> Instance {
     );
 
     assert_eq!(provider.find(&ours()).await.unwrap(), []);
-    let order = order(
-        &resolved,
-        &ours(),
-        "np1-x7k2p",
-        UserData::new(USER_DATA),
-    );
+    let order = order(&resolved, &ours(), "np1-x7k2p", UserData::new(USER_DATA));
     let launched = provider.launch(&order).await.unwrap();
     let found = provider.find(&ours()).await.unwrap();
     assert_eq!(found.len(), 1);
@@ -83,7 +78,10 @@ async fn a_lost_id_is_found_again_by_identity_and_its_ports_go_too() {
 #[tokio::test(start_paused = true)]
 async fn two_clusters_of_one_name_never_see_each_others_instances() {
     let stage = Stage::new(Settings::default()).await;
-    let other = e2e::openstack::identity("99999999-bbbb-4bbb-8ccc-1d2e3f405060", ours().claim.as_str());
+    let other = e2e::openstack::identity(
+        "99999999-bbbb-4bbb-8ccc-1d2e3f405060",
+        ours().claim.as_str(),
+    );
     let (mine, theirs) = (stage.launched(&ours()).await, stage.launched(&other).await);
     let provider = stage.provider();
     assert_eq!(provider.list().await.unwrap()[0].id, mine.id);

@@ -26,10 +26,16 @@ async fn with_a_cell_down_nothing_is_absent_and_nothing_is_gone() {
     let stage = Stage::new(Settings::default()).await;
     let own = stage.launched(&ours()).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
-    stage.cloud.engine.with(|cloud| cloud.settings.cell_down = true);
+    stage
+        .cloud
+        .engine
+        .with(|cloud| cloud.settings.cell_down = true);
     let outcomes = asked(&stage, &Footprint::of(&own)).await;
     assert_eq!(outcomes, ["unknown"; 4]);
-    stage.cloud.engine.with(|cloud| cloud.settings.cell_down = false);
+    stage
+        .cloud
+        .engine
+        .with(|cloud| cloud.settings.cell_down = false);
     assert_eq!(stage.servers(&ours()), [own.id.as_str()]);
     let outcomes = asked(&stage, &Footprint::of(&own)).await;
     assert_eq!(outcomes, ["ok"; 4]);
@@ -48,11 +54,26 @@ async fn a_list_whose_second_page_fails_is_an_error() {
     }
     let provider = stage.provider();
     assert_eq!(provider.list().await.unwrap().len(), 3);
-    for act in [Act::Status { code: 500, retry_after: None, body: None }, Act::Reset, Act::Truncate { keep: 9 }] {
+    for act in [
+        Act::Status {
+            code: 500,
+            retry_after: None,
+            body: None,
+        },
+        Act::Reset,
+        Act::Truncate { keep: 9 },
+    ] {
         let fault = Fault::on("GET", "/compute/v2.1/servers/detail", act).containing("marker=");
-        stage.cloud.engine.with(|cloud| cloud.script_mut().add(fault));
+        stage
+            .cloud
+            .engine
+            .with(|cloud| cloud.script_mut().add(fault));
         assert_eq!(meaning(&provider.list().await), "unknown");
-        assert_eq!(meaning(&provider.find(&ours()).await), "unknown", "absent, but only the first page was read");
+        assert_eq!(
+            meaning(&provider.find(&ours()).await),
+            "unknown",
+            "absent, but only the first page was read"
+        );
         stage.forgive();
     }
     assert_eq!(provider.find(&ours()).await.unwrap(), []);
@@ -74,8 +95,15 @@ async fn filters_that_are_ignored_do_not_make_others_ours() {
 #[tokio::test(start_paused = true)]
 async fn a_build_that_found_no_host_is_a_lack_of_capacity_and_can_be_ended() {
     let stage = Stage::new(Settings::default()).await;
-    let fate = Fault::on("POST", "/compute/v2.1/servers", Act::Fate("no-valid-host".into()));
-    stage.cloud.engine.with(|cloud| cloud.script_mut().add(fate));
+    let fate = Fault::on(
+        "POST",
+        "/compute/v2.1/servers",
+        Act::Fate("no-valid-host".into()),
+    );
+    stage
+        .cloud
+        .engine
+        .with(|cloud| cloud.script_mut().add(fate));
     let own = stage.launched(&ours()).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
     let provider = stage.provider();
