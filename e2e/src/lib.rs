@@ -11,10 +11,13 @@
 //! # Ok(()) }
 //! ```
 
+pub mod adapter;
 pub mod apply;
 pub mod binary;
 pub mod cluster;
+pub mod emulator;
 pub mod ground;
+pub mod openstack;
 pub mod scratch;
 pub mod service;
 pub mod skip;
@@ -23,6 +26,7 @@ pub mod wait;
 pub use apply::{apply, apply_as, delete};
 pub use binary::{Binary, Running};
 pub use cluster::{Cluster, ControlPlane, Ran};
+pub use emulator::{Emulated, Emulator};
 pub use scratch::Scratch;
 pub use service::{Exposed, expose};
 pub use skip::need_control_plane;

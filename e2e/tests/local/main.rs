@@ -1,6 +1,7 @@
 //! Which scenarios hold on a real control plane?
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod boot;
 mod cluster;
 mod large_list;
 mod lease;

@@ -99,6 +99,11 @@ impl Provider for OpenStack {
 
     async fn get(&self, id: &InstanceId) -> Result<Instance, CloudError> {
         let instance = find::get(&self.client, id).await?;
+        if instance.identity.cluster != self.cluster {
+            return Err(CloudError::Rejected {
+                said: Said::new("the instance is of another cluster"),
+            });
+        }
         self.learn_from(&instance);
         Ok(instance)
     }
@@ -117,7 +122,7 @@ impl Provider for OpenStack {
     }
 
     async fn reboot(&self, id: &InstanceId, operation: &str) -> Result<(), CloudError> {
-        reboot::reboot(&self.client, id, operation).await
+        reboot::reboot(&self.client, &self.cluster, id, operation).await
     }
 
     async fn quota(&self) -> Result<Quota, CloudError> {

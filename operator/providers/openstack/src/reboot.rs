@@ -4,7 +4,7 @@
 //! not restart again. A crash between the two loses the restart; it never makes two.
 
 use cloud::CloudError;
-use planner::InstanceId;
+use planner::{ClusterId, InstanceId};
 
 use crate::client::Client;
 use crate::instance::{Presence, presence};
@@ -13,6 +13,7 @@ use crate::{find, marks};
 /// `soft:…` asks the machine, anything else pulls the plug.
 pub(crate) async fn reboot(
     client: &Client,
+    cluster: &ClusterId,
     id: &InstanceId,
     operation: &str,
 ) -> Result<(), CloudError> {
@@ -27,7 +28,8 @@ pub(crate) async fn reboot(
         Presence::Gone => return Err(CloudError::Gone),
         Presence::Unreachable => return Err(find::unreachable(id.as_str())),
     }
-    if cloud::identity::read(server.tags.iter().map(String::as_str)).is_none() {
+    let owner = cloud::identity::read(server.tags.iter().map(String::as_str));
+    if owner.is_none_or(|owner| owner.cluster != *cluster) {
         return Err(CloudError::rejected(&format!(
             "server {id} carries no identity of ours and is not touched"
         )));

@@ -110,7 +110,7 @@ async fn a_token_refused_in_mid_flight_is_renewed_once_for_all_and_no_call_is_lo
 }
 
 #[tokio::test(start_paused = true)]
-async fn even_a_create_is_sent_again_after_a_401_because_nothing_happened() {
+async fn a_create_is_sent_once_even_after_a_401_and_the_next_one_has_a_new_token() {
     let cloud = cloud();
     furnished(&cloud);
     let provider = provider(&cloud, json!({}));
@@ -123,7 +123,13 @@ async fn even_a_create_is_sent_again_after_a_401_because_nothing_happened() {
         "POST /nova/v2.1/servers",
         [refused, Reply::Json(202, json!({"server": {"id": "s1"}}))],
     );
+    assert!(matches!(
+        provider.launch(&order).await,
+        Err(CloudError::Unknown(_))
+    ));
+    assert_eq!(cloud.count("POST /nova/v2.1/servers"), 1);
     assert_eq!(provider.launch(&order).await.unwrap().id.as_str(), "s1");
+    assert_eq!(cloud.count(AUTH), 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -97,6 +97,11 @@ impl Ask {
         }
     }
 
+    /// A create: not about one object by its id, and to be sent once.
+    fn makes_something(&self) -> bool {
+        self.repeat == Repeat::Once && self.subject == Subject::Other
+    }
+
     pub(crate) fn by_id(self) -> Self {
         Self {
             subject: Subject::ById,
@@ -140,11 +145,16 @@ impl Client {
         if answer.status != StatusCode::UNAUTHORIZED {
             return self.judged(ask, &call, answer);
         }
-        // A 401 comes from the middleware before the service itself: nothing happened, so even a create may be sent again.
         let session = self
             .auth
             .renewed(session.serial, &self.transport, self.clock.as_ref())
             .await?;
+        if ask.makes_something() {
+            // A create is sent once, whatever came back. Whoever looks first finds the new token in place.
+            let text = "the token was refused and has been renewed; nothing was sent again";
+            return Err(CloudError::doubt(self.transport.say(&call, &answer, text)));
+        }
+        // A 401 comes from the middleware before the service itself: nothing happened.
         let (call, answer) = self.sent(ask, &session).await?;
         self.judged(ask, &call, answer)
     }
