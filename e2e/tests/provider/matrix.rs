@@ -9,24 +9,24 @@ use crate::stage::Stage;
 
 /// One way to spoil calls.
 #[derive(Clone, Debug)]
-pub struct Spoil {
-    pub kind: &'static str,
+pub(crate) struct Spoil {
+    pub(crate) kind: &'static str,
     act: Act,
-    pub after: bool,
+    pub(crate) after: bool,
     /// Every call of this kind from now on, instead of one.
-    pub lasting: bool,
+    pub(crate) lasting: bool,
 }
 
 /// How often what came of what.
 #[derive(Default)]
-pub struct Table {
+pub(crate) struct Table {
     rows: BTreeMap<(&'static str, &'static str), BTreeMap<&'static str, u32>>,
-    pub count: u32,
+    pub(crate) count: u32,
 }
 
 impl Spoil {
     /// Every kind, before and after the effect, once and lasting.
-    pub fn all() -> Vec<Self> {
+    fn all() -> Vec<Self> {
         let status = |code| Act::Status {
             code,
             retry_after: None,
@@ -61,13 +61,21 @@ impl Spoil {
         all
     }
 
+    /// What can happen to the call at this place. A lasting fault of a call that came before would be the same world again.
+    pub(crate) fn all_but_repetitions(calls: &[(String, String)], at: usize) -> Vec<Self> {
+        let known = calls[..at].contains(&calls[at]);
+        let mut all = Self::all();
+        all.retain(|spoil| !(known && spoil.lasting));
+        all
+    }
+
     /// The cloud said "no" and did it all the same. No OpenStack does; the answer may repeat the lie, the rest holds.
-    pub fn lies(&self) -> bool {
+    pub(crate) fn lies(&self) -> bool {
         self.after && matches!(self.kind, "401" | "409" | "429")
     }
 
     /// Strikes the `nth` call from now on (from 1), or every call like it.
-    pub fn strike(&self, stage: &Stage, nth: usize, call: &(String, String)) {
+    pub(crate) fn strike(&self, stage: &Stage, nth: usize, call: &(String, String)) {
         let mut fault = if self.lasting {
             Fault::on(&call.0, &call.1, self.act.clone())
         } else {
@@ -87,7 +95,7 @@ impl Spoil {
     }
 
     /// What an answer may mean when this happened to one of its calls.
-    pub fn allows(&self, meaning: &str) -> bool {
+    pub(crate) fn allows(&self, meaning: &str) -> bool {
         match self.kind {
             "slow" => meaning == "ok",
             "401" => matches!(meaning, "ok" | "unauthorized" | "unknown"),
@@ -99,13 +107,18 @@ impl Spoil {
 }
 
 impl Table {
-    pub fn note(&mut self, operation: &'static str, spoil: &Spoil, meaning: &'static str) {
-        let row = self.rows.entry((operation, spoil.kind)).or_default();
-        *row.entry(meaning).or_default() += 1;
+    pub(crate) fn note(&mut self, operation: &'static str, spoil: &Spoil, meaning: &'static str) {
+        self.answer(operation, spoil, meaning);
         self.count += 1;
     }
 
-    pub fn print(&self) {
+    /// One of several answers of one case.
+    pub(crate) fn answer(&mut self, operation: &'static str, spoil: &Spoil, meaning: &'static str) {
+        let row = self.rows.entry((operation, spoil.kind)).or_default();
+        *row.entry(meaning).or_default() += 1;
+    }
+
+    pub(crate) fn print(&self) {
         for ((operation, kind), outcomes) in &self.rows {
             let cells = outcomes
                 .iter()

@@ -10,7 +10,7 @@ use emulators::openstack::Settings;
 use crate::stage::{CLUSTER, Stage, USER_DATA, end, meaning, ours};
 
 /// The whole life of an instance on any front; returns what it was while it ran.
-pub async fn live(provider: &dyn Provider, pause: Duration) -> Instance {
+pub(crate) async fn live(provider: &dyn Provider, pause: Duration) -> Instance {
     let resolved = provider.resolve().await.unwrap();
     let catalog = provider.catalog(&resolved).await.unwrap();
     assert!(catalog.find_type("m1.medium").is_some());

@@ -12,19 +12,19 @@ use openstack::OpenStack;
 use planner::Identity;
 use serde_json::Value;
 
-pub const CLUSTER: &str = "7c1f0f5e-aaaa-4bbb-8ccc-1d2e3f405060";
-pub const CLAIM: &str = "11111111-2222-4333-8444-555555555555";
-pub const USER_DATA: &str =
+pub(crate) const CLUSTER: &str = "7c1f0f5e-aaaa-4bbb-8ccc-1d2e3f405060";
+pub(crate) const CLAIM: &str = "11111111-2222-4333-8444-555555555555";
+pub(crate) const USER_DATA: &str =
     "#cloud-config\n# canary-user-data with token abcdef.0123456789abcdef\n";
 
-pub struct Stage {
-    pub cloud: Emulated,
-    pub resolved: Resolved,
+pub(crate) struct Stage {
+    pub(crate) cloud: Emulated,
+    pub(crate) resolved: Resolved,
     spec: Value,
 }
 
 impl Stage {
-    pub async fn new(settings: Settings) -> Self {
+    pub(crate) async fn new(settings: Settings) -> Self {
         let cloud = Emulated::in_virtual_time(settings);
         let spec = with_own_port();
         let provider = provider_on(&cloud, CLUSTER, &spec).unwrap();
@@ -37,26 +37,26 @@ impl Stage {
     }
 
     /// A provider that has not spoken to its cloud yet, so that its first call is for a token.
-    pub fn provider(&self) -> OpenStack {
+    pub(crate) fn provider(&self) -> OpenStack {
         self.provider_of(CLUSTER)
     }
 
-    pub fn provider_of(&self, cluster: &str) -> OpenStack {
+    pub(crate) fn provider_of(&self, cluster: &str) -> OpenStack {
         provider_on(&self.cloud, cluster, &self.spec).unwrap()
     }
 
-    pub fn order(&self, who: &Identity) -> Order {
+    pub(crate) fn order(&self, who: &Identity) -> Order {
         let user_data = UserData::new(USER_DATA);
         order(&self.resolved, who, "np1-x7k2p", user_data)
     }
 
-    pub async fn launched(&self, who: &Identity) -> Instance {
+    pub(crate) async fn launched(&self, who: &Identity) -> Instance {
         let provider = self.provider_of(who.cluster.as_str());
         provider.launch(&self.order(who)).await.unwrap()
     }
 
     /// Ids of servers with this identity that exist, however far they have come.
-    pub fn servers(&self, who: &Identity) -> Vec<String> {
+    pub(crate) fn servers(&self, who: &Identity) -> Vec<String> {
         let tags = cloud::identity::tags(who).unwrap();
         self.cloud.world(|world| {
             let alive = world.servers.values().filter(|one| one.phase.is_alive());
@@ -66,12 +66,12 @@ impl Stage {
     }
 
     /// All ports there are: the stage begins with none.
-    pub fn ports(&self) -> usize {
+    pub(crate) fn ports(&self) -> usize {
         self.cloud.world(|world| world.ports.len())
     }
 
     /// Method and path of each call so far.
-    pub fn calls(&self) -> Vec<(String, String)> {
+    pub(crate) fn calls(&self) -> Vec<(String, String)> {
         self.cloud.engine.with(|cloud| {
             let calls = cloud.journal().calls();
             let path = |text: &str| text.split('?').next().unwrap_or_default().to_owned();
@@ -81,17 +81,17 @@ impl Stage {
         })
     }
 
-    pub fn forgive(&self) {
+    pub(crate) fn forgive(&self) {
         self.cloud.engine.with(|cloud| cloud.script_mut().clear());
     }
 }
 
-pub fn ours() -> Identity {
+pub(crate) fn ours() -> Identity {
     identity(CLUSTER, CLAIM)
 }
 
 /// One word for what came of a call.
-pub fn meaning<T>(outcome: &Result<T, CloudError>) -> &'static str {
+pub(crate) fn meaning<T>(outcome: &Result<T, CloudError>) -> &'static str {
     match outcome {
         Ok(_) => "ok",
         Err(CloudError::Gone) => "gone",
@@ -104,7 +104,7 @@ pub fn meaning<T>(outcome: &Result<T, CloudError>) -> &'static str {
 }
 
 /// Repeats terminate until it says that nothing is left; how often it was asked.
-pub async fn end(provider: &dyn Provider, what: &Footprint, pause: Duration) -> usize {
+pub(crate) async fn end(provider: &dyn Provider, what: &Footprint, pause: Duration) -> usize {
     for asked in 1..100 {
         match provider.terminate(what).await {
             Err(CloudError::Gone) => return asked,
