@@ -146,11 +146,12 @@ impl Wake {
     pub fn claim(&self, old: Option<&NodeClaim>, new: Option<&NodeClaim>) {
         let Some(claim) = new.or(old) else { return };
         tell(&self.claims, claim.name_any());
-        tell(&self.classes, claim.spec.node_class_ref.name.clone());
         if let Some(pool) = claim.labels().get(planner::labels::POOL) {
             tell(&self.pools, pool.clone());
         }
         if new.is_none() {
+            // Its class may be waiting to go.
+            tell(&self.classes, claim.spec.node_class_ref.name.clone());
             self.plan();
         }
     }
@@ -167,7 +168,21 @@ impl Wake {
 
     pub fn class(&self, old: Option<&OpenStackNodeClass>, new: Option<&OpenStackNodeClass>) {
         let Some(class) = new.or(old) else { return };
-        tell(&self.classes, class.name_any());
+        // Our own status must not wake us: every turn asks the cloud.
+        let matters = |class: &OpenStackNodeClass| {
+            let meta = &class.metadata;
+            let leaves = meta.deletion_timestamp.clone();
+            (
+                meta.uid.clone(),
+                meta.generation,
+                meta.annotations.clone(),
+                meta.finalizers.clone(),
+                leaves,
+            )
+        };
+        if old.map(matters) != new.map(matters) {
+            tell(&self.classes, class.name_any());
+        }
     }
 }
 

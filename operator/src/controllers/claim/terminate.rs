@@ -5,7 +5,7 @@ use std::time::Duration;
 use cloud::{CloudError, Provider};
 use crds::karpenter::NodeClaim;
 use kube::ResourceExt;
-use planner::lifecycle::ledger::AttemptState;
+use planner::lifecycle::ledger::{AttemptState, Ledger};
 use planner::lifecycle::terminate::{ASK_AGAIN, Instance, Nodes, Step, TerminateView, next};
 use serde_json::json;
 
@@ -26,7 +26,7 @@ pub(super) async fn turn(hub: &Shared, claim: NodeClaim) -> Outcome {
     let Some(deleted) = claim.metadata.deletion_timestamp.as_ref() else {
         return Ok(Again::Never);
     };
-    let instance = known_instance(&claim)?;
+    let instance = known_instance(hub, &claim)?;
     let nodes = match ingest::claim::instance(&claim) {
         Some(id) => nodes_with(hub, id),
         None => Vec::new(),
@@ -79,8 +79,21 @@ pub(super) async fn turn(hub: &Shared, claim: NodeClaim) -> Outcome {
     }
 }
 
-fn known_instance(claim: &NodeClaim) -> Result<Instance, Turn> {
+/// The ledger, if it is ours to act on. One of another cluster or of a newer leader stops the claim.
+fn own_ledger(hub: &Shared, claim: &NodeClaim) -> Result<Option<Ledger>, Turn> {
     let ledger = ledger::read(claim).map_err(|bad| Turn::Other(bad.to_string()))?;
+    let foreign = |ledger: &Ledger| ledger.cluster != hub.cluster || ledger.epoch > hub.epoch;
+    match ledger {
+        Some(ledger) if foreign(&ledger) => Err(Turn::Other(
+            "its ledger was written by a newer leader or in another cluster; leaving it alone"
+                .to_owned(),
+        )),
+        ledger => Ok(ledger),
+    }
+}
+
+fn known_instance(hub: &Shared, claim: &NodeClaim) -> Result<Instance, Turn> {
+    let ledger = own_ledger(hub, claim)?;
     let last = ledger.and_then(|mut ledger| ledger.attempts.pop());
     Ok(match last.map(|attempt| attempt.state) {
         None => Instance::NeverTried,
@@ -112,7 +125,7 @@ pub fn deadline(claim: &NodeClaim) -> Result<Option<jiff::Timestamp>, Turn> {
 
 /// Asks for the end of the instance; the ledger says so before and, when it is proven, after.
 pub async fn instance_gone(hub: &Shared, claim: &NodeClaim) -> Outcome {
-    let ledger = ledger::read(claim).map_err(|bad| Turn::Other(bad.to_string()))?;
+    let ledger = own_ledger(hub, claim)?;
     let last = ledger.as_ref().and_then(|ledger| ledger.attempts.last());
     let ending = last.is_none_or(|attempt| {
         matches!(
@@ -167,7 +180,7 @@ pub(super) async fn take_back(hub: &Shared, claim: &NodeClaim) -> Result<Taken, 
     let Some(who) = ingest::claim::identity(claim, &hub.cluster) else {
         return Err(Turn::Other("the claim has no uid".to_owned()));
     };
-    let ledger = ledger::read(claim).map_err(|bad| Turn::Other(bad.to_string()))?;
+    let ledger = own_ledger(hub, claim)?;
     let last = ledger.as_ref().and_then(|ledger| ledger.attempts.last());
     let mut what = footprint(who.clone(), last);
     if what.instance.is_none() {
