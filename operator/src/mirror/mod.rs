@@ -1,0 +1,122 @@
+//! What does the cluster look like, as far as the watches have told?
+//!
+//! One store per kind, each with one writer: its watch. A store that has not finished its first list says so.
+
+mod store;
+mod watch;
+
+use crds::karpenter::{NodeClaim, NodePool};
+use crds::openstack::v1::OpenStackNodeClass;
+use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use runtime::readiness::{Gate, Readiness};
+use tokio_util::sync::CancellationToken;
+
+use crate::access::Access;
+use crate::wake::Wake;
+
+pub use store::{Store, key};
+
+#[derive(Clone)]
+pub struct Mirror {
+    pub pods: Store<Pod>,
+    pub nodes: Store<Node>,
+    pub claims: Store<NodeClaim>,
+    pub pools: Store<NodePool>,
+    pub classes: Store<OpenStackNodeClass>,
+    pub daemons: Store<DaemonSet>,
+    pub budgets: Store<PodDisruptionBudget>,
+}
+
+impl Mirror {
+    pub fn empty() -> Self {
+        Self {
+            pods: Store::named("Pod"),
+            nodes: Store::named("Node"),
+            claims: Store::named("NodeClaim"),
+            pools: Store::named("NodePool"),
+            classes: Store::named("OpenStackNodeClass"),
+            daemons: Store::named("DaemonSet"),
+            budgets: Store::named("PodDisruptionBudget"),
+        }
+    }
+
+    /// The first kind that has not been listed yet.
+    pub fn incomplete(&self) -> Option<&'static str> {
+        let kinds = [
+            (self.pods.complete(), self.pods.kind()),
+            (self.nodes.complete(), self.nodes.kind()),
+            (self.claims.complete(), self.claims.kind()),
+            (self.pools.complete(), self.pools.kind()),
+            (self.classes.complete(), self.classes.kind()),
+            (self.daemons.complete(), self.daemons.kind()),
+            (self.budgets.complete(), self.budgets.kind()),
+        ];
+        kinds
+            .into_iter()
+            .find_map(|(complete, kind)| (!complete).then_some(kind))
+    }
+
+    /// Feeds all stores until told to stop.
+    pub async fn run(
+        self,
+        access: Access,
+        wake: Wake,
+        readiness: Readiness,
+        stop: CancellationToken,
+    ) {
+        let gate = |kind: &'static str| -> Gate {
+            readiness.gate(kind, "the first list of this kind has not come in yet")
+        };
+        let (pods, nodes, claims) = (wake.clone(), wake.clone(), wake.clone());
+        let (pools, classes, daemons) = (wake.clone(), wake.clone(), wake.clone());
+        let all = async {
+            tokio::join!(
+                watch::run(access.pods(), &self.pods, gate("pods"), move |o, n, l| pods
+                    .pod(o, n, l)),
+                watch::run(
+                    access.nodes(),
+                    &self.nodes,
+                    gate("nodes"),
+                    move |o, n, _| nodes.node(o, n)
+                ),
+                watch::run(
+                    access.claims(),
+                    &self.claims,
+                    gate("nodeclaims"),
+                    move |o, n, _| claims.claim(o, n)
+                ),
+                watch::run(
+                    access.pools(),
+                    &self.pools,
+                    gate("nodepools"),
+                    move |o, n, _| pools.pool(o, n)
+                ),
+                watch::run(
+                    access.classes(),
+                    &self.classes,
+                    gate("openstacknodeclasses"),
+                    move |o, n, _| classes.class(o, n)
+                ),
+                watch::run(
+                    access.daemon_sets(),
+                    &self.daemons,
+                    gate("daemonsets"),
+                    move |_, _, _| daemons.plan()
+                ),
+                watch::run(
+                    access.budgets(),
+                    &self.budgets,
+                    gate("poddisruptionbudgets"),
+                    |_, _, _| {}
+                ),
+            )
+        };
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => {}
+            _ = all => {}
+        }
+    }
+}

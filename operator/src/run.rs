@@ -1,0 +1,203 @@
+//! How does the operator live, from winning the lease to giving it back?
+//!
+//! Everything is one future: dropping it is a crash, and nothing of it goes on behind.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kube::{Client, ResourceExt};
+use planner::ClusterId;
+use runtime::lease::{self, Candidate, Ended, Held, KubeLease, Leadership};
+use runtime::metrics::Metrics;
+use runtime::readiness::Readiness;
+use runtime::{Clock, Dice};
+use tokio_util::sync::CancellationToken;
+
+use crate::access::Access;
+use crate::bootstrap::{Reach, cluster_info};
+use crate::controllers::{claim, class, collect, disrupt, drain, drive, pool, provision};
+use crate::hub::{Hub, Settings, Shared};
+use crate::metrics::Counts;
+use crate::mirror::Mirror;
+use crate::providers::{Leave, Open, Providers};
+use crate::secrets::SecretReader;
+use crate::wake::{self, Wake, Woken};
+use crate::write::Write;
+
+/// The outside.
+pub struct World {
+    pub client: Client,
+    /// For the lease alone: never queues behind the rest.
+    pub lease: Client,
+    pub open: Arc<dyn Open>,
+    pub clock: Clock,
+    pub dice: Dice,
+    pub settings: Settings,
+    pub readiness: Readiness,
+    pub metrics: Metrics,
+}
+
+/// Runs until told to stop, or until the lease is lost: then the process must end.
+pub async fn run(mut world: World, stop: CancellationToken) -> anyhow::Result<()> {
+    let settings = &world.settings;
+    let api = KubeLease::new(
+        world.lease.clone(),
+        &settings.lease_namespace,
+        &settings.lease_name,
+    );
+    let me = Candidate::of_this_process(&mut world.dice).with_timings(settings.timings);
+    let give_back = CancellationToken::new();
+    let (leadership, contest) = lease::contest(
+        api,
+        me.clone(),
+        world.clock.clone(),
+        world.dice.fork(),
+        give_back.clone(),
+    );
+    let work = async {
+        let over = leadership.over();
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => {}
+            () = over.cancelled() => {}
+            () = work(world, leadership.clone(), &me.identity) => {}
+        }
+        // Every worker has ended: from here on another process may act.
+        give_back.cancel();
+    };
+    let (ended, ()) = tokio::join!(contest.run(), work);
+    match ended {
+        Ended::Stopped | Ended::Released(_) => Ok(()),
+        Ended::Lost { why } => Err(anyhow::anyhow!("the lease was lost: {why}")),
+    }
+}
+
+/// Never comes back by itself.
+async fn work(world: World, leadership: Leadership, identity: &str) {
+    let access = Access::new(world.client.clone());
+    let mirror = Mirror::empty();
+    let (wake, woken) = wake::channels(world.clock.clone());
+    let watching = mirror.clone().run(
+        access.clone(),
+        wake.clone(),
+        world.readiness.clone(),
+        CancellationToken::new(),
+    );
+    let leading = lead(world, leadership, identity, (access, mirror, wake, woken));
+    tokio::join!(watching, leading);
+}
+
+async fn lead(
+    mut world: World,
+    mut leadership: Leadership,
+    identity: &str,
+    (access, mirror, wake, woken): (Access, Mirror, Wake, Woken),
+) {
+    let cluster = cluster_id(&access).await;
+    let Some(held) = leadership.acquired().await else {
+        return std::future::pending().await;
+    };
+    let reach = reach(&access, &world.settings.reach).await;
+    let settings = world.settings.clone();
+    let leave = Leave {
+        leadership: leadership.clone(),
+        clock: world.clock.clone(),
+        paused: settings.paused,
+        classes: mirror.classes.clone(),
+    };
+    let mut namespaces = vec![settings.namespace.clone()];
+    namespaces.extend(settings.secret_namespaces.iter().cloned());
+    let hub = Arc::new(Hub {
+        write: Write::new(access.clone(), leadership, identity),
+        providers: Providers::new(world.open.clone(), cluster.clone(), leave),
+        secrets: SecretReader {
+            access: access.clone(),
+            namespaces,
+        },
+        access,
+        mirror,
+        settings,
+        reach,
+        cluster,
+        epoch: epoch(held),
+        clock: world.clock.clone(),
+        wake,
+        counts: Counts::new(&world.metrics),
+        dice: Mutex::new(world.dice.fork()),
+    });
+    tracing::info!(cluster = %hub.cluster, epoch = hub.epoch, "leading");
+    control(hub, woken).await;
+}
+
+async fn control(hub: Shared, woken: Woken) {
+    // No claim may be judged before all kinds are known.
+    while let Some(kind) = hub.mirror.incomplete() {
+        tracing::debug!(kind, "waiting for the first list");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let never = CancellationToken::new();
+    tokio::join!(
+        drive("class", woken.classes, never.clone(), |key| class::turn(
+            &hub, key
+        )),
+        drive("pool", woken.pools, never.clone(), |key| pool::turn(
+            &hub, key
+        )),
+        drive("claim", woken.claims, never.clone(), |key| claim::turn(
+            &hub, key
+        )),
+        drive("drain", woken.drains, never.clone(), |key| drain::turn(
+            &hub, key
+        )),
+        provision::run(&hub, woken.plans),
+        disrupt::run(&hub),
+        collect::run(&hub),
+    );
+}
+
+fn epoch(held: Held) -> u64 {
+    u64::try_from(held.epoch).unwrap_or(0)
+}
+
+async fn cluster_id(access: &Access) -> ClusterId {
+    loop {
+        match access.namespaces().get("kube-system").await {
+            Ok(namespace) => {
+                if let Some(uid) = namespace.uid() {
+                    return uid.into();
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "namespace kube-system cannot be read; trying again")
+            }
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
+/// Flags first, then what the cluster says of itself.
+async fn reach(access: &Access, flags: &Reach) -> Reach {
+    if flags.endpoint.is_some() && flags.ca_pem.is_some() {
+        return flags.clone();
+    }
+    let map = access
+        .config_maps_in("kube-public")
+        .get_opt("cluster-info")
+        .await;
+    let said = match map {
+        Ok(map) => {
+            let text = map
+                .and_then(|map| map.data)
+                .and_then(|mut data| data.remove("kubeconfig"));
+            text.map(|text| cluster_info(&text)).unwrap_or_default()
+        }
+        Err(error) => {
+            tracing::warn!(%error, "kube-public/cluster-info cannot be read");
+            Reach::default()
+        }
+    };
+    Reach {
+        endpoint: flags.endpoint.clone().or(said.endpoint),
+        ca_pem: flags.ca_pem.clone().or(said.ca_pem),
+    }
+}

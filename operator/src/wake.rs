@@ -1,0 +1,192 @@
+//! Who has to look again when something changes?
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crds::karpenter::{NodeClaim, NodePool};
+use crds::openstack::v1::OpenStackNodeClass;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::ResourceExt;
+use runtime::Clock;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::ingest;
+
+type Keys = UnboundedSender<String>;
+
+/// The mirror's side.
+#[derive(Clone)]
+pub struct Wake {
+    claims: Keys,
+    drains: Keys,
+    pools: Keys,
+    classes: Keys,
+    plans: Keys,
+    clock: Clock,
+    pod_events: PodEvents,
+}
+
+/// The controllers' side.
+pub struct Woken {
+    pub claims: UnboundedReceiver<String>,
+    pub drains: UnboundedReceiver<String>,
+    pub pools: UnboundedReceiver<String>,
+    pub classes: UnboundedReceiver<String>,
+    pub plans: UnboundedReceiver<String>,
+}
+
+/// When a pod last came to or went from a node, by node name.
+#[derive(Clone, Default)]
+pub struct PodEvents(Arc<Mutex<BTreeMap<String, Timestamp>>>);
+
+impl PodEvents {
+    pub fn of(&self, node: &str) -> Option<Timestamp> {
+        let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        events.get(node).copied()
+    }
+
+    fn note(&self, node: &str, at: Timestamp) {
+        let mut events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        events.insert(node.to_owned(), at);
+    }
+
+    fn forget(&self, node: &str) {
+        let mut events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        events.remove(node);
+    }
+}
+
+pub fn channels(clock: Clock) -> (Wake, Woken) {
+    let (claims, claims_woken) = unbounded_channel();
+    let (drains, drains_woken) = unbounded_channel();
+    let (pools, pools_woken) = unbounded_channel();
+    let (classes, classes_woken) = unbounded_channel();
+    let (plans, plans_woken) = unbounded_channel();
+    let wake = Wake {
+        claims,
+        drains,
+        pools,
+        classes,
+        plans,
+        clock,
+        pod_events: PodEvents::default(),
+    };
+    let woken = Woken {
+        claims: claims_woken,
+        drains: drains_woken,
+        pools: pools_woken,
+        classes: classes_woken,
+        plans: plans_woken,
+    };
+    (wake, woken)
+}
+
+impl Wake {
+    pub fn pod_events(&self) -> PodEvents {
+        self.pod_events.clone()
+    }
+
+    /// Something the plan depends on has changed.
+    pub fn plan(&self) {
+        tell(&self.plans, String::new());
+    }
+
+    pub fn claim_named(&self, name: &str) {
+        tell(&self.claims, name.to_owned());
+    }
+
+    pub fn pools_of(&self, pool: &str) {
+        tell(&self.pools, pool.to_owned());
+    }
+
+    pub fn class_named(&self, name: &str) {
+        tell(&self.classes, name.to_owned());
+    }
+
+    pub fn pod(&self, old: Option<&Pod>, new: Option<&Pod>, listing: bool) {
+        if new.is_some_and(ingest::pod::is_pending) && !old.is_some_and(ingest::pod::is_pending) {
+            tell(
+                &self.plans,
+                new.map(|pod| pod.name_any()).unwrap_or_default(),
+            );
+        }
+        let node = |pod: Option<&Pod>| {
+            pod.filter(|pod| ingest::pod::is_active(pod))
+                .and_then(ingest::pod::node_of)
+        };
+        let (was, is) = (node(old), node(new));
+        if was != is && !listing {
+            for name in [was, is].into_iter().flatten() {
+                self.pod_events.note(&name, self.clock.now());
+                tell(&self.claims, name);
+            }
+        }
+        let bound = new.or(old).and_then(ingest::pod::node_of);
+        if let Some(name) = bound {
+            tell(&self.drains, name);
+        }
+    }
+
+    /// The node of a claim has the claim's name.
+    pub fn node(&self, old: Option<&Node>, new: Option<&Node>) {
+        let Some(node) = new.or(old) else { return };
+        let name = node.name_any();
+        tell(&self.claims, name.clone());
+        if new.is_none() {
+            self.pod_events.forget(&name);
+            self.plan();
+        }
+        if let Some(pool) = node.labels().get(planner::labels::POOL) {
+            tell(&self.pools, pool.clone());
+        }
+        tell(&self.drains, name);
+    }
+
+    pub fn claim(&self, old: Option<&NodeClaim>, new: Option<&NodeClaim>) {
+        let Some(claim) = new.or(old) else { return };
+        tell(&self.claims, claim.name_any());
+        if let Some(pool) = claim.labels().get(planner::labels::POOL) {
+            tell(&self.pools, pool.clone());
+        }
+        if new.is_none() {
+            // Its class may be waiting to go.
+            tell(&self.classes, claim.spec.node_class_ref.name.clone());
+            self.plan();
+        }
+    }
+
+    pub fn pool(&self, old: Option<&NodePool>, new: Option<&NodePool>) {
+        let Some(pool) = new.or(old) else { return };
+        tell(&self.pools, pool.name_any());
+        let generation = |pool: Option<&NodePool>| pool.and_then(|pool| pool.metadata.generation);
+        let ready = |pool: Option<&NodePool>| pool.is_some_and(ingest::pool::is_ready);
+        if generation(old) != generation(new) || ready(old) != ready(new) {
+            self.plan();
+        }
+    }
+
+    pub fn class(&self, old: Option<&OpenStackNodeClass>, new: Option<&OpenStackNodeClass>) {
+        let Some(class) = new.or(old) else { return };
+        // Our own status must not wake us: every turn asks the cloud.
+        let matters = |class: &OpenStackNodeClass| {
+            let meta = &class.metadata;
+            let leaves = meta.deletion_timestamp.clone();
+            (
+                meta.uid.clone(),
+                meta.generation,
+                meta.annotations.clone(),
+                meta.finalizers.clone(),
+                leaves,
+            )
+        };
+        if old.map(matters) != new.map(matters) {
+            tell(&self.classes, class.name_any());
+        }
+    }
+}
+
+/// A controller that has ended needs no news.
+fn tell(to: &Keys, key: String) {
+    let _ = to.send(key);
+}
