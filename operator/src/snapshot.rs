@@ -47,7 +47,7 @@ pub async fn freeze(hub: &Hub) -> Result<Snapshot, Behind> {
     frozen.pools = pools
         .iter()
         .filter(|pool| ingest::pool::is_ours(pool))
-        .map(|pool| ingest::pool::pool(pool))
+        .map(|pool| braked(mirror, ingest::pool::pool(pool)))
         .collect();
     let (nodes, claims) = places(mirror);
     frozen.nodes = nodes;
@@ -55,6 +55,15 @@ pub async fn freeze(hub: &Hub) -> Result<Snapshot, Behind> {
     frozen.daemons = daemons(mirror, &frozen.options.well_known);
     frozen.pods = pending(mirror, &frozen.options.well_known);
     Ok(frozen.freeze())
+}
+
+/// A pool whose class is paused is paused: its claims could not be launched.
+fn braked(mirror: &Mirror, mut pool: snapshot::Pool) -> snapshot::Pool {
+    let class = mirror.classes.get(&pool.class.name);
+    if class.is_some_and(|class| crate::brakes::is_paused(&*class)) {
+        pool.state = snapshot::PoolState::Paused;
+    }
+    pool
 }
 
 /// The mirror has seen everything we wrote, or the API server says that it is gone.

@@ -25,6 +25,10 @@ pub const FINALIZER: &str = "karpenter.sh/termination";
 pub const PARTS: [&str; 3] = ["Launched", "Registered", "Initialized"];
 
 pub async fn turn(hub: &Shared, name: String) -> Outcome {
+    // Most news is of pods and nodes that are not ours; a claim the mirror has not seen yet brings news of its own.
+    if hub.mirror.claims.get(&name).is_none() {
+        return Ok(Again::Never);
+    }
     let Some(claim) = hub.access.claims().get_opt(&name).await? else {
         return Ok(Again::Never);
     };
@@ -41,8 +45,7 @@ pub async fn turn(hub: &Shared, name: String) -> Outcome {
             draft,
             again,
         } => {
-            let (claim, lives) = liveness::turn(hub, claim, draft).await?;
-            let _ = claim;
+            let (_, lives) = liveness::turn(hub, claim, draft).await?;
             Ok(again.sooner(lives))
         }
         launch::After::Launched {
