@@ -95,12 +95,12 @@ async fn a_server_becomes_the_node_its_user_data_names_and_ends_with_it() {
     assert!(!emulator.kubelets().is_empty());
 
     ended(&provider, &server).await;
-    let none = wait::succeeds("its kubelet to end", SOON, async || {
+    let silence = wait::succeeds("its kubelet to end", SOON, async || {
         let left = emulator.kubelets();
         anyhow::ensure!(left.is_empty(), "{left:?}");
         Ok(())
     });
-    none.await.unwrap();
+    silence.await.unwrap();
     let state = emulator.admin("state").await.unwrap();
     assert_eq!(state["ports"], serde_json::json!({}));
     let deleted = nodes.delete("boot-joins", &DeleteParams::default()).await;

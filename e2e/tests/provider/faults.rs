@@ -22,9 +22,10 @@ async fn furnished(own: bool) -> (Stage, Option<Footprint>) {
         let who = e2e::openstack::identity(CLUSTER, claim);
         stage.launched(&who).await;
     }
-    let footprint = match own {
-        true => Some(Footprint::of(&stage.launched(&ours()).await)),
-        false => None,
+    let footprint = if own {
+        Some(Footprint::of(&stage.launched(&ours()).await))
+    } else {
+        None
     };
     tokio::time::sleep(Duration::from_secs(10)).await;
     (stage, footprint)
