@@ -124,6 +124,11 @@ impl Emulator {
         })
     }
 
+    /// What a client sources: `OS_*`.
+    pub fn env(&self) -> impl Iterator<Item = (&String, &String)> {
+        self.env.iter()
+    }
+
     pub fn credentials(&self) -> Result<Credentials> {
         Ok(openstack::credentials::from_env(&self.env)?)
     }
