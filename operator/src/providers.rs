@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use cloud::{Leased, MayAct, Permit, Provider, Refusal, Resolved};
+use cloud::{
+    CloudError, Footprint, Instance, Leased, MayAct, Order, Permit, Provider, Refusal, Resolved,
+};
 use crds::openstack::v1::OpenStackNodeClass;
 use planner::{Catalog, ClusterId};
 use runtime::Clock;
 use runtime::lease::Leadership;
-use tokio::time::Instant;
 
 use crate::brakes;
 use crate::mirror::Store;
@@ -46,7 +47,9 @@ pub trait Open: Send + Sync {
 pub struct Known {
     pub class: OpenStackNodeClass,
     pub secrets: ClassSecrets,
+    /// For reading. Changing calls go through `launch` and `terminate`.
     pub provider: Leased<dyn Provider>,
+    leave: Leave,
     said: RwLock<Answers>,
 }
 
@@ -57,6 +60,16 @@ struct Answers {
 }
 
 impl Known {
+    pub async fn launch(&self, order: &Order) -> Result<Instance, CloudError> {
+        self.leave.while_leading(self.provider.launch(order)).await
+    }
+
+    pub async fn terminate(&self, what: &Footprint) -> Result<(), CloudError> {
+        self.leave
+            .while_leading(self.provider.terminate(what))
+            .await
+    }
+
     pub fn resolved(&self) -> Option<Arc<Resolved>> {
         self.said
             .read()
@@ -108,6 +121,27 @@ pub struct Leave {
     pub classes: Store<OpenStackNodeClass>,
 }
 
+impl Leave {
+    /// Drops the call when the lease ends, and not before: a renewal in the meantime prolongs it. A call that was dropped too
+    /// early would be looked for, not found yet, and made a second time.
+    async fn while_leading<T>(
+        &self,
+        call: impl Future<Output = Result<T, CloudError>>,
+    ) -> Result<T, CloudError> {
+        tokio::select! {
+            biased;
+            () = self.ended() => Err(CloudError::unknown("the lease ended before the cloud answered")),
+            answer = call => answer,
+        }
+    }
+
+    async fn ended(&self) {
+        while let Some(held) = self.leadership.held() {
+            self.clock.sleep_until(held.until).await;
+        }
+    }
+}
+
 #[derive(Clone)]
 pub struct Providers {
     open: Arc<dyn Open>,
@@ -134,13 +168,11 @@ impl MayAct for ClassLeave {
                 self.class
             )));
         }
-        let Some(held) = self.leave.leadership.held() else {
+        if !self.leave.leadership.may_act() {
             return Err(Refusal("this process does not hold the lease".to_owned()));
-        };
-        let left = held.until.since(self.leave.clock.moment());
-        Ok(Permit {
-            until: Some(Instant::now() + left),
-        })
+        }
+        // Its end is watched by `while_leading`, which knows of renewals.
+        Ok(Permit { until: None })
     }
 }
 
@@ -197,6 +229,7 @@ impl Providers {
             class: class.clone(),
             secrets,
             provider: Leased::new(provider, Arc::new(leave)),
+            leave: self.leave.clone(),
             said: RwLock::default(),
         });
         let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);

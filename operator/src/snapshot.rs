@@ -39,9 +39,10 @@ pub async fn freeze(hub: &Hub) -> Result<Snapshot, Behind> {
         .filter_map(|(_, known)| known.catalog().map(|catalog| (*catalog).clone()))
         .collect();
     frozen.options.well_known = well_known(&frozen);
-    frozen.options.min_values = match hub.settings.min_values_strict {
-        true => MinValuesPolicy::Strict,
-        false => MinValuesPolicy::BestEffort,
+    frozen.options.min_values = if hub.settings.min_values_strict {
+        MinValuesPolicy::Strict
+    } else {
+        MinValuesPolicy::BestEffort
     };
     let pools = mirror.pools.all();
     frozen.pools = pools

@@ -111,9 +111,10 @@ impl Write {
     }
 
     fn may_write(&self) -> Result<(), WriteError> {
-        match self.leadership.may_act() {
-            true => Ok(()),
-            false => Err(WriteError::NotLeading),
+        if self.leadership.may_act() {
+            Ok(())
+        } else {
+            Err(WriteError::NotLeading)
         }
     }
 

@@ -103,7 +103,7 @@ fn instance(one: &Instance, uids: &BTreeSet<String>) -> InstanceSeen {
 
 async fn remove_orphan(class: &str, known: &Known, one: &Instance) {
     tracing::warn!(class, instance = %one.id, name = one.name, "removing an orphan: an instance of this cluster without a claim");
-    match known.provider.terminate(&Footprint::of(one)).await {
+    match known.terminate(&Footprint::of(one)).await {
         Ok(()) | Err(CloudError::Gone) => {}
         Err(error) => {
             tracing::warn!(class, instance = %one.id, %error, "the orphan is still there")

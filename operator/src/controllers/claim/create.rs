@@ -46,7 +46,7 @@ pub(super) async fn turn(
         Err(Halt::Turn(turn)) => return Err(turn),
     };
     tracing::info!(claim = claim.name_any(), instance_type = %order.offering.instance_type, zone = %order.offering.zone, "launching");
-    let answer = known.provider.launch(&order).await;
+    let answer = known.launch(&order).await;
     let (outcome, said) = meaning(&answer);
     match after_create(outcome) {
         AfterCreate::RecordCreated(_) => match &answer {

@@ -140,7 +140,7 @@ pub(super) fn waits(claim: NodeClaim, draft: Draft, after: Duration) -> After {
 /// Our marks are on it twice: it is ours, and it is one too many. The sweep of a later turn asks again.
 async fn remove_twin(known: &Known, twin: &Instance) {
     tracing::warn!(instance = %twin.id, "a second instance of one claim; removing it");
-    if let Err(error) = known.provider.terminate(&Footprint::of(twin)).await {
+    if let Err(error) = known.terminate(&Footprint::of(twin)).await {
         tracing::warn!(instance = %twin.id, %error, "the second instance is not gone yet");
     }
 }

@@ -198,14 +198,14 @@ pub(super) async fn take_back(hub: &Shared, claim: &NodeClaim) -> Result<Taken, 
             }
         }
     }
-    match known.provider.terminate(&what).await {
+    match known.terminate(&what).await {
         Ok(()) => Ok(Taken::UnderWay),
         Err(CloudError::Gone) => match known.provider.find(&who).await {
             Ok(left) if left.is_empty() => Ok(Taken::Gone),
             // A twin: its turn is next.
             Ok(left) => {
                 for one in &left {
-                    let _ = known.provider.terminate(&cloud::Footprint::of(one)).await;
+                    let _ = known.terminate(&cloud::Footprint::of(one)).await;
                 }
                 Ok(Taken::UnderWay)
             }
