@@ -43,6 +43,10 @@ fn fact(why: &Why) -> String {
     }
 }
 
+#[allow(
+    clippy::too_many_lines,
+    reason = "one arm per fact, and none may be missing"
+)]
 pub fn sentence(why: &Why) -> String {
     match why {
         Why::Contradiction { key } => format!("the pod's own terms on {key} exclude each other"),

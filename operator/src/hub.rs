@@ -74,9 +74,9 @@ impl Hub {
             .await;
     }
 
-    pub async fn tell_node(&self, node: &Node, warning: bool, reason: &str, note: String) {
+    pub async fn tell_node(&self, node: &Node, warning: bool, reason: &str, text: String) {
         self.write
-            .tell(&reference(node), warning, reason, note)
+            .tell(&reference(node), warning, reason, text)
             .await;
     }
 

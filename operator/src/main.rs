@@ -10,7 +10,7 @@ async fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     tls::install_provider();
     match args.command {
-        Command::Run(run) => wire::run(*run).await,
+        Command::Run(run) => Box::pin(wire::run(*run)).await,
         Command::Reference { json: _ } => {
             println!("{}", operator::reference::json());
             Ok(())

@@ -126,7 +126,7 @@ async fn lead(
         dice: Mutex::new(world.dice.fork()),
     });
     tracing::info!(cluster = %hub.cluster, epoch = hub.epoch, "leading");
-    control(hub, woken).await;
+    Box::pin(control(hub, woken)).await;
 }
 
 async fn control(hub: Shared, woken: Woken) {
@@ -168,7 +168,7 @@ async fn cluster_id(access: &Access) -> ClusterId {
                 }
             }
             Err(error) => {
-                tracing::warn!(%error, "namespace kube-system cannot be read; trying again")
+                tracing::warn!(%error, "namespace kube-system cannot be read; trying again");
             }
         }
         tokio::time::sleep(Duration::from_secs(1)).await;

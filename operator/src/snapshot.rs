@@ -89,7 +89,7 @@ pub async fn caught_up(hub: &Hub) -> Result<(), Behind> {
 
 /// Labels that the clouds fill in.
 fn well_known(frozen: &Snapshot) -> WellKnown {
-    let types = frozen.catalogs.iter().flat_map(|catalog| catalog.types());
+    let types = frozen.catalogs.iter().flat_map(planner::Catalog::types);
     let keys = types.flat_map(|kind| kind.requirements.iter().map(|one| Arc::from(one.key())));
     WellKnown::with(keys)
 }

@@ -108,7 +108,7 @@ impl Wake {
         if new.is_some_and(ingest::pod::is_pending) && !old.is_some_and(ingest::pod::is_pending) {
             tell(
                 &self.plans,
-                new.map(|pod| pod.name_any()).unwrap_or_default(),
+                new.map(kube::ResourceExt::name_any).unwrap_or_default(),
             );
         }
         let node = |pod: Option<&Pod>| {

@@ -51,7 +51,7 @@ pub async fn run(args: Run) -> anyhow::Result<()> {
     let admin = serve(&args, &world, logs, stop.clone())?;
     let (outcome, served) = tokio::join!(
         async {
-            let outcome = operate(world, stop.clone()).await;
+            let outcome = Box::pin(operate(world, stop.clone())).await;
             stop.cancel();
             outcome
         },
@@ -182,16 +182,13 @@ impl Real {
                 let named = cloud.and_then(|cloud| cloud.credentials_secret_ref.as_ref());
                 from_secret(entries, named.and_then(|named| named.key.as_deref()), entry)
             }
-            None => self.from_surroundings(entry),
+            None => self.surroundings(entry),
         };
         read.map_err(|bad| cannot("BadCredentials", bad.to_string()))
     }
 
     /// A `clouds.yaml` where tools look for one, if an entry is named; else `OS_*`.
-    fn from_surroundings(
-        &self,
-        entry: Option<&str>,
-    ) -> Result<Credentials, openstack::BadCredentials> {
+    fn surroundings(&self, entry: Option<&str>) -> Result<Credentials, openstack::BadCredentials> {
         let entry = entry.or(self.env.get("OS_CLOUD").map(String::as_str));
         if entry.is_some() || !self.env.contains_key("OS_AUTH_URL") {
             let found = paths(&self.env)

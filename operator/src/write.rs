@@ -27,7 +27,7 @@ pub enum Who {
 }
 
 impl Who {
-    fn manager(self) -> &'static str {
+    fn field_manager(self) -> &'static str {
         match self {
             Self::Provision => "joiner-provision",
             Self::Claim => "joiner-claim",
@@ -121,7 +121,7 @@ impl Write {
     pub async fn create_claim(&self, claim: &NodeClaim) -> Result<NodeClaim, WriteError> {
         self.may_write()?;
         let params = PostParams {
-            field_manager: Some(Who::Provision.manager().to_owned()),
+            field_manager: Some(Who::Provision.field_manager().to_owned()),
             ..PostParams::default()
         };
         let made = self.access.claims().create(&params, claim).await;
@@ -289,7 +289,7 @@ impl Write {
 
 fn by(who: Who) -> PatchParams {
     PatchParams {
-        field_manager: Some(who.manager().to_owned()),
+        field_manager: Some(who.field_manager().to_owned()),
         ..PatchParams::default()
     }
 }

@@ -21,7 +21,7 @@ use crate::ingest;
 use crate::providers::Known;
 use crate::write::Who;
 
-const LOOK_AGAIN: Duration = Duration::from_secs(60);
+const LOOK_AGAIN: Duration = Duration::from_mins(1);
 const AFTER_TROUBLE: Duration = Duration::from_secs(15);
 const ALL: [&str; 7] = [
     names::VALIDATION,
@@ -208,33 +208,29 @@ fn conditions(
             "annotation joiner.dev/paused: no instance is created or removed",
         ));
     }
+    let (status, reason, message) = ready(&old, troubles);
+    all.push(one("Ready", status, reason, &message));
+    all
+}
+
+/// May the class be used? While the cloud does not answer for a while, what was ready stays usable.
+fn ready(before: &[Condition], troubles: &[Trouble]) -> (ConditionStatus, &'static str, String) {
+    let was_ready = before
+        .iter()
+        .any(|there| there.type_ == "Ready" && there.status == ConditionStatus::True);
+    let passing = troubles.iter().all(|bad| bad.transient);
+    if troubles.is_empty() || (passing && was_ready) {
+        return (ConditionStatus::True, "Ready", String::new());
+    }
     let said: Vec<String> = troubles
         .iter()
         .map(|bad| format!("{}: {}", bad.condition, bad.message))
         .collect();
-    all.push(
-        match (
-            troubles.is_empty(),
-            troubles.iter().all(|bad| bad.transient),
-        ) {
-            (true, _) => one("Ready", ConditionStatus::True, "Ready", ""),
-            // The cloud does not answer for a while: what was ready stays usable.
-            (false, true)
-                if old.iter().any(|there| {
-                    there.type_ == "Ready" && there.status == ConditionStatus::True
-                }) =>
-            {
-                one("Ready", ConditionStatus::True, "Ready", "")
-            }
-            (false, _) => one(
-                "Ready",
-                ConditionStatus::False,
-                "UnhealthyDependents",
-                &said.join("; "),
-            ),
-        },
-    );
-    all
+    (
+        ConditionStatus::False,
+        "UnhealthyDependents",
+        said.join("; "),
+    )
 }
 
 fn resolved_status(

@@ -94,9 +94,10 @@ fn instance(one: &Instance, uids: &BTreeSet<String>) -> InstanceSeen {
         id: one.id.clone(),
         identity: Some(one.identity.clone()),
         created: one.created_at,
-        claim: match uids.contains(one.identity.claim.as_str()) {
-            true => ClaimFact::Exists,
-            false => ClaimFact::ReadAndAbsent,
+        claim: if uids.contains(one.identity.claim.as_str()) {
+            ClaimFact::Exists
+        } else {
+            ClaimFact::ReadAndAbsent
         },
     }
 }
@@ -106,7 +107,7 @@ async fn remove_orphan(class: &str, known: &Known, one: &Instance) {
     match known.terminate(&Footprint::of(one)).await {
         Ok(()) | Err(CloudError::Gone) => {}
         Err(error) => {
-            tracing::warn!(class, instance = %one.id, %error, "the orphan is still there")
+            tracing::warn!(class, instance = %one.id, %error, "the orphan is still there");
         }
     }
 }

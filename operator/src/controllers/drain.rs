@@ -187,7 +187,7 @@ async fn send(hub: &Shared, node: &Node, wave: &Wave) -> Result<(), Turn> {
             Ok(()) | Err(WriteError::Gone | WriteError::Conflict) => {}
             // Also the 500 by which the API server says that several budgets match: asked again in the next wave.
             Err(error @ (WriteError::TooMany(_) | WriteError::Api(_))) => {
-                refused.push(format!("{full}: {error}"))
+                refused.push(format!("{full}: {error}"));
             }
             Err(error @ WriteError::NotLeading) => return Err(error.into()),
         }

@@ -82,14 +82,15 @@ fn status(hub: &Shared, pool: &NodePool) -> Value {
         ),
     }
     let generation = class_ready(hub, pool, &mut conditions);
-    match brakes::is_paused(pool) {
-        true => conditions.set(
+    if brakes::is_paused(pool) {
+        conditions.set(
             "Paused",
             ConditionStatus::True,
             "Paused",
             "annotation joiner.dev/paused: no node is bought or disrupted",
-        ),
-        false => conditions.clear("Paused"),
+        );
+    } else {
+        conditions.clear("Paused");
     }
     conditions.sum_up(&["ValidationSucceeded", "NodeClassReady"]);
     let (nodes, total) = totals(hub, &pool.name_any());

@@ -323,7 +323,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn pod(spec: Value) -> Pod {
+    fn pod(spec: &Value) -> Pod {
         serde_json::from_value(json!({
             "metadata": { "name": "p", "namespace": "d", "uid": "u" },
             "spec": spec,
@@ -332,36 +332,36 @@ mod tests {
         .unwrap()
     }
 
-    fn read(spec: Value) -> Shape {
+    fn read(spec: &Value) -> Shape {
         shape(pod(spec).spec.as_ref().unwrap(), &WellKnown::default())
     }
 
     #[test]
     fn a_pod_the_scheduler_gave_up_on_is_pending_and_a_gated_or_daemon_pod_is_not() {
-        let mut waits = pod(json!({ "containers": [] }));
+        let mut waits = pod(&json!({ "containers": [] }));
         assert!(is_pending(&waits));
         let conditions = waits.status.as_mut().unwrap().conditions.as_mut().unwrap();
         conditions[0].reason = Some("SchedulingGated".into());
         assert!(!is_pending(&waits));
-        let bound = pod(json!({ "containers": [], "nodeName": "n" }));
+        let bound = pod(&json!({ "containers": [], "nodeName": "n" }));
         assert!(!is_pending(&bound));
     }
 
     #[test]
     fn requests_of_containers_add_up_and_bad_ones_become_a_reason() {
-        let shape = read(json!({ "containers": [
+        let shape = read(&json!({ "containers": [
             { "name": "a", "resources": { "requests": { "cpu": "500m" } } },
             { "name": "b", "resources": { "requests": { "cpu": "1" } } } ] }));
         assert_eq!(shape.requests.get(&planner::ResourceName::Cpu), 1500);
         let shape = read(
-            json!({ "containers": [{ "name": "a", "resources": { "requests": { "cpu": "lots" } } }] }),
+            &json!({ "containers": [{ "name": "a", "resources": { "requests": { "cpu": "lots" } } }] }),
         );
         assert_eq!(shape.unreadable[0].code(), "Unreadable");
     }
 
     #[test]
     fn hard_constraints_nobody_can_honour_yet_are_named_and_soft_ones_are_not() {
-        let shape = read(json!({ "containers": [],
+        let shape = read(&json!({ "containers": [],
             "topologySpreadConstraints": [
                 { "maxSkew": 1, "topologyKey": "hard", "whenUnsatisfiable": "DoNotSchedule" },
                 { "maxSkew": 1, "topologyKey": "soft", "whenUnsatisfiable": "ScheduleAnyway" } ],

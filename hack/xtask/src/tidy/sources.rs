@@ -13,6 +13,13 @@ const FUNCTION_LINES: usize = 60;
 /// Files that may be longer, with the reason.
 const LONG: &[(&str, &str)] = &[];
 
+/// Functions that may be longer, with the reason.
+const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[(
+    "operator/src/explain.rs",
+    "sentence",
+    "one arm per fact, and none may be missing",
+)];
+
 const DRAWERS: &[&str] = &[
     "utils", "util", "helpers", "helper", "common", "manager", "process", "data", "info", "misc",
 ];
@@ -130,7 +137,9 @@ fn too_long(file: &Source, lines: &[&str], at: usize, name: &str) -> Option<Stri
     let indent = lines[at].len() - lines[at].trim_start().len();
     let end = format!("{}}}", " ".repeat(indent));
     let length = lines[at..].iter().position(|line| *line == end)? + 1;
-    (length > FUNCTION_LINES).then(|| {
+    let excused = |(path, long, _): &(&str, &str, &str)| *path == file.path && *long == name;
+    let too_long = length > FUNCTION_LINES && !LONG_FUNCTIONS.iter().any(excused);
+    too_long.then(|| {
         format!(
             "{}:{}: fn {name} has {length} lines, more than {FUNCTION_LINES}",
             file.path,

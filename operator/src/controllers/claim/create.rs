@@ -79,22 +79,32 @@ pub(super) async fn turn(
             ))
         }
         AfterCreate::TellHuman => {
-            draft
-                .conditions
-                .set("Launched", ConditionStatus::Unknown, "LaunchFailed", &said);
-            hub.tell_claim(&claim, true, "LaunchFailed", said.clone())
-                .await;
-            if matches!(answer, Err(CloudError::Rejected { .. })) {
-                let claim = change_last(hub, &claim, |attempt| {
-                    attempt.said = Some(said.as_str().into())
-                })
-                .await?;
-                return Ok(waits(claim, draft, LATER));
-            }
-            Ok(waits(claim, draft, LATER))
+            let rejected = matches!(answer, Err(CloudError::Rejected { .. }));
+            failed(hub, claim, draft, &said, rejected).await
         }
         AfterCreate::RecordGone => gone(hub, claim, known, &who, &said).await,
     }
+}
+
+/// Waiting does not help: a human must read it. What was rejected is noted in the ledger, so that it is not asked again.
+async fn failed(
+    hub: &Shared,
+    claim: NodeClaim,
+    mut draft: Draft,
+    said: &str,
+    rejected: bool,
+) -> Result<After, Turn> {
+    draft
+        .conditions
+        .set("Launched", ConditionStatus::Unknown, "LaunchFailed", said);
+    hub.tell_claim(&claim, true, "LaunchFailed", said.to_owned())
+        .await;
+    let claim = if rejected {
+        change_last(hub, &claim, |attempt| attempt.said = Some(said.into())).await?
+    } else {
+        claim
+    };
+    Ok(waits(claim, draft, LATER))
 }
 
 /// Out of capacity. Only a look that proves absence lets the attempt be forgotten.
@@ -163,9 +173,10 @@ async fn order(
     let first = names
         .first()
         .ok_or_else(|| Halt::Says("the claim names no offering".to_owned()))?;
-    let token = match needs_token(&known.class) {
-        true => Some(token(hub, claim, known).await?),
-        false => None,
+    let token = if needs_token(&known.class) {
+        Some(token(hub, claim, known).await?)
+    } else {
+        None
     };
     let telling = Telling {
         claim,

@@ -50,10 +50,10 @@ pub(super) async fn turn(
     });
     match decide(seen.as_ref(), &startup, &requests, rebooting) {
         Initialization::Rebooting => {
-            draft.waits("Initialized", "Rebooting", "a reboot is under way")
+            draft.waits("Initialized", "Rebooting", "a reboot is under way");
         }
         Initialization::Waits(what) => {
-            draft.waits("Initialized", what.code(), &format!("{what:?}"))
+            draft.waits("Initialized", what.code(), &format!("{what:?}"));
         }
         Initialization::Done => {
             if let Some(node) = node {

@@ -206,9 +206,10 @@ async fn watch(hub: &Shared, claim: NodeClaim, id: InstanceId) -> Result<After, 
         return Ok(waits(claim, draft, BUILDING));
     };
     match known.provider.get(&id).await {
-        Ok(instance) => match instance.failure() {
-            Some(failure) => fail(hub, &claim, &failure).await,
-            None => {
+        Ok(instance) => {
+            if let Some(failure) = instance.failure() {
+                fail(hub, &claim, &failure).await
+            } else {
                 let claim = told::launched(hub, claim, &known, &instance, &mut draft).await?;
                 Ok(After::Launched {
                     claim,
@@ -216,7 +217,7 @@ async fn watch(hub: &Shared, claim: NodeClaim, id: InstanceId) -> Result<After, 
                     again: Again::After(BUILDING),
                 })
             }
-        },
+        }
         Err(CloudError::Gone) => {
             let said = CloudError::unknown("the instance disappeared before it became a node");
             fail(hub, &claim, &said).await
@@ -224,17 +225,18 @@ async fn watch(hub: &Shared, claim: NodeClaim, id: InstanceId) -> Result<After, 
         Err(error) => {
             tracing::warn!(claim = claim.metadata.name, %error, "the instance cannot be looked at");
             let again = Again::After(BUILDING);
-            match draft.conditions.holds("Launched") {
-                true => Ok(After::Launched {
+            if draft.conditions.holds("Launched") {
+                Ok(After::Launched {
                     claim,
                     draft,
                     again,
-                }),
-                false => Ok(After::Waits {
+                })
+            } else {
+                Ok(After::Waits {
                     claim,
                     draft,
                     again,
-                }),
+                })
             }
         }
     }
