@@ -3,6 +3,7 @@
 
 mod boot;
 mod cluster;
+mod examples;
 mod first_node;
 mod large_list;
 mod lease;
