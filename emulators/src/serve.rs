@@ -58,7 +58,7 @@ pub struct Serve {
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// The kubelet that booted machines run; without it they only say what they would do
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, env = "JOINER_HOLLOW_KUBELET", value_name = "PATH")]
     pub hollow_kubelet: Option<PathBuf>,
     /// Of all ids, passwords and addresses
     #[arg(long, default_value_t = 1)]

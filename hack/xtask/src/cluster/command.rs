@@ -116,6 +116,9 @@ fn up(options: Options) -> Result<()> {
     if let Some(folder) = state.kubectl.parent() {
         println!("export PATH={}:$PATH", folder.display());
     }
+    // Emulated machines of `joiner-emulators serve` join this cluster with it.
+    let kubelet = crate::tools::control_plane()?.hollow_kubelet;
+    println!("export JOINER_HOLLOW_KUBELET={}", kubelet.display());
     Ok(())
 }
 
