@@ -18,7 +18,11 @@ async fn every_example_is_accepted() -> Result<()> {
             .kubectl(&["apply", "--server-side", "-f", path])
             .await?;
         ensure!(applied.ok, "{path}: {}", applied.stderr);
-        ensure!(!applied.stderr.contains("Warning"), "{path}: {}", applied.stderr);
+        ensure!(
+            !applied.stderr.contains("Warning"),
+            "{path}: {}",
+            applied.stderr
+        );
     }
     Ok(())
 }
