@@ -11,7 +11,7 @@ use super::show::{each_hour, figures};
 use super::story::{From, Pods, Story, What};
 
 const WIDTH: f64 = 960.0;
-const LEFT: f64 = 150.0;
+const LEFT: f64 = 180.0;
 const RIGHT: f64 = 20.0;
 const LANE: f64 = 26.0;
 
