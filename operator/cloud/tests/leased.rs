@@ -144,8 +144,7 @@ async fn a_lease_renewed_in_time_prolongs_the_call_and_its_loss_drops_it() {
         provider,
         Arc::new(move || {
             let now = Instant::now().min(*renewals.lock().unwrap());
-            let renewed =
-                now - Duration::from_nanos((now - start).as_nanos() as u64 % 2_000_000_000);
+            let renewed = start + Duration::from_secs((now - start).as_secs() / 2 * 2);
             Ok(Permit {
                 until: Some(renewed + Duration::from_secs(3)),
             })
