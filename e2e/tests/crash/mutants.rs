@@ -101,7 +101,7 @@ async fn operator(lane: &Lane, mutant: Mutant) -> Result<Alive> {
         metrics: Metrics::default(),
     };
     Ok(Alive(tokio::spawn(async move {
-        if let Err(error) = operator::run(world, CancellationToken::new()).await {
+        if let Err(error) = Box::pin(operator::run(world, CancellationToken::new())).await {
             println!("the operator ended: {error:#}");
         }
     })))
