@@ -10,6 +10,7 @@ pub const REASONS: &[&str] = &[
     "Launched",
     "LaunchFailed",
     "InsufficientCapacity",
+    "AccountChanged",
     "UnregisteredTaintMissing",
     "LivenessTimeout",
     "FailedDraining",

@@ -94,7 +94,7 @@ async fn look(
 }
 
 async fn resolve(known: &Known) -> (Option<Resolved>, Vec<Trouble>) {
-    let resolved = match known.provider.resolve().await {
+    let resolved = match known.resolve().await {
         Ok(resolved) => resolved,
         Err(trouble) => {
             // What the cloud did not answer may still be true; what it denied is not.

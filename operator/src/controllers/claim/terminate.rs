@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::launch::{change_last, footprint};
 use super::register::nodes_with;
-use super::{Draft, finalizers, has_finalizer};
+use super::{Draft, account, finalizers, has_finalizer};
 use crate::bootstrap::{TOKEN_NAMESPACE, secret_name, token_id};
 use crate::controllers::queue::Again;
 use crate::controllers::{Outcome, Turn};
@@ -180,6 +180,10 @@ pub(super) async fn take_back(hub: &Shared, claim: &NodeClaim) -> Result<Taken, 
     let Some(who) = ingest::claim::identity(claim, &hub.cluster) else {
         return Err(Turn::Other("the claim has no uid".to_owned()));
     };
+    if let Some(said) = account::stranger(claim, &known) {
+        account::tell(hub, claim, &known, &said).await;
+        return Ok(Taken::Unknown);
+    }
     let ledger = own_ledger(hub, claim)?;
     let last = ledger.as_ref().and_then(|ledger| ledger.attempts.last());
     let mut what = footprint(who.clone(), last);
@@ -198,14 +202,14 @@ pub(super) async fn take_back(hub: &Shared, claim: &NodeClaim) -> Result<Taken, 
             }
         }
     }
-    match known.terminate(&what).await {
+    match known.provider.terminate(&what).await {
         Ok(()) => Ok(Taken::UnderWay),
         Err(CloudError::Gone) => match known.provider.find(&who).await {
             Ok(left) if left.is_empty() => Ok(Taken::Gone),
             // A twin: its turn is next.
             Ok(left) => {
                 for one in &left {
-                    let _ = known.terminate(&cloud::Footprint::of(one)).await;
+                    let _ = known.provider.terminate(&cloud::Footprint::of(one)).await;
                 }
                 Ok(Taken::UnderWay)
             }
