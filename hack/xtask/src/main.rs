@@ -15,9 +15,10 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Writes every generated file (CRDs) from the code that defines it.
+    /// Writes every generated file (CRDs, reference tables, install manifest) from the code that defines it.
     ///
-    /// Run it after changing a type in `crds`; `tidy` and the tests fail while a generated file is stale.
+    /// Run it after changing a type in `crds`, a flag, a right, an event or a metric; `tidy` and the tests fail while a
+    /// generated file is stale.
     Gen {
         /// Writes nothing and fails if a file on disk differs from what would be written.
         #[arg(long)]
