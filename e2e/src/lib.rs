@@ -13,11 +13,14 @@
 
 pub mod adapter;
 pub mod apply;
+pub mod audit;
 pub mod binary;
 pub mod cluster;
 pub mod demo;
 pub mod emulator;
+pub mod first_node;
 pub mod ground;
+pub mod install;
 pub mod openstack;
 pub mod scratch;
 pub mod service;

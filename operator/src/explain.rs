@@ -59,7 +59,10 @@ pub fn sentence(why: &Why) -> String {
         Why::NoCatalog { pool, class } => format!("pool {pool}: {class} offers nothing yet"),
         Why::TaintNotTolerated { pool, taint } => format!("pool {pool} has the taint {taint}"),
         Why::LabelUnknown { pool, key, .. } => format!("pool {pool} does not define label {key}"),
-        Why::LabelConflict { pool, labels } => format!("pool {pool}: {labels:?}"),
+        Why::LabelConflict { pool, labels } => format!(
+            "pool {pool} allows {}, and {} is asked for",
+            labels.allowed, labels.asked
+        ),
         Why::NoTypeWithLabel { pool, asked, of } => {
             format!("pool {pool}: none of {of} instance types has {asked}")
         }

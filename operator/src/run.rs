@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::access::Access;
 use crate::bootstrap::{Reach, cluster_info};
-use crate::controllers::{claim, class, collect, disrupt, drain, drive, pool, provision};
+use crate::controllers::{claim, class, collect, disrupt, drain, drive, migrate, pool, provision};
 use crate::hub::{Hub, Settings, Shared};
 use crate::metrics::Counts;
 use crate::mirror::Mirror;
@@ -126,7 +126,10 @@ async fn lead(
         dice: Mutex::new(world.dice.fork()),
     });
     tracing::info!(cluster = %hub.cluster, epoch = hub.epoch, "leading");
-    Box::pin(control(hub, woken)).await;
+    tokio::join!(
+        migrate::run(&hub, &world.readiness),
+        Box::pin(control(hub.clone(), woken))
+    );
 }
 
 async fn control(hub: Shared, woken: Woken) {

@@ -1,6 +1,7 @@
 //! Which scenarios hold on a real control plane?
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod access;
 mod boot;
 mod cluster;
 mod examples;
@@ -8,6 +9,7 @@ mod first_node;
 mod large_list;
 mod lease;
 mod leftovers;
+mod migrate;
 mod outage;
 mod rules;
 mod validation;

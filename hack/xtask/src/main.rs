@@ -19,9 +19,10 @@ enum Command {
     ///
     /// Needs cargo and a C compiler, no cloud, no Docker. Ends with a table and a picture (demo.html).
     Demo(demo::Options),
-    /// Writes every generated file (CRDs) from the code that defines it.
+    /// Writes every generated file (CRDs, reference tables, install manifest) from the code that defines it.
     ///
-    /// Run it after changing a type in `crds`; `tidy` and the tests fail while a generated file is stale.
+    /// Run it after changing a type in `crds`, a flag, a right, an event or a metric; `tidy` and the tests fail while a
+    /// generated file is stale.
     Gen {
         /// Writes nothing and fails if a file on disk differs from what would be written.
         #[arg(long)]

@@ -8,6 +8,7 @@ pub mod class;
 pub mod collect;
 pub mod disrupt;
 pub mod drain;
+pub mod migrate;
 pub mod pool;
 pub mod provision;
 pub mod queue;
