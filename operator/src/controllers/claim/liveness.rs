@@ -9,8 +9,7 @@ use planner::lifecycle::liveness::{Liveness, Phase, decide};
 use super::Draft;
 use crate::controllers::Turn;
 use crate::controllers::queue::Again;
-use crate::hub::{Hub, Shared, pool_of};
-use crate::metrics::because;
+use crate::hub::{Hub, Shared};
 
 /// Writes the status and judges it.
 pub(super) async fn turn(
@@ -40,10 +39,7 @@ pub(super) async fn turn(
         Liveness::GiveUp { stage, silent_for } => {
             let said = format!("{}: nothing came of it in {}", stage.code(), silent_for);
             hub.tell_claim(&claim, true, "LivenessTimeout", said).await;
-            hub.counts
-                .claims_disrupted
-                .get_or_create(&because(stage.code(), pool_of(&claim)))
-                .inc();
+            hub.counts.disrupted(&claim, stage.code());
             hub.write.delete(&hub.access.claims(), &claim).await?;
             Ok((claim, Again::Now))
         }

@@ -1,0 +1,190 @@
+//! How long does it take from the creation of a pod until the create call leaves the operator?
+//!
+//! A real control plane, the operator and the emulated cloud as processes of their own. Machines never join: the measured way
+//! ends when the call arrives in the emulator. Every pod takes the same host port, so that none fits beside another; a pool is
+//! left alone before the runaway guard holds it back.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use serde_json::json;
+
+use crate::figures::{Way, legs, table, way};
+use crate::ground::{Ground, api};
+use crate::{Binary, Emulator, Running, apply, wait};
+
+/// Claims a pool of no nodes may have on their way.
+const PER_POOL: u32 = 5;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Stage {
+    client: Client,
+    emulator: Emulator,
+    operator: Running,
+}
+
+/// Prints the figures of so many pods that come alone and so many that come at once.
+pub async fn measure(lone: u32, burst: u32) -> Result<()> {
+    let Some(control_plane) = crate::need_control_plane("bench path: a real control plane") else {
+        return Ok(());
+    };
+    eprintln!("starting a control plane, the emulated cloud and the operator");
+    let ground = Ground::private(&control_plane).await?;
+    let client = ground.cluster.client().await?;
+    let emulator = Emulator::start(None).await?;
+    let operator = start(&ground, &emulator)?;
+    let pools = lone.div_ceil(PER_POOL) + burst.div_ceil(PER_POOL);
+    apply(&client, CLASS).await?;
+    for pool in 0..pools {
+        apply(&client, &pool_named(pool)).await?;
+    }
+    for pool in 0..pools {
+        let pools = api(&client, "karpenter.sh/v1", "NodePool");
+        let ready = wait::condition("Ready", "True");
+        wait::until(&pools, &format!("p{pool}"), "Ready", PATIENCE, ready).await?;
+    }
+    let mut stage = Stage {
+        client,
+        emulator,
+        operator,
+    };
+    let outcome = stage.both(lone, burst).await;
+    if outcome.is_err() {
+        eprintln!("the operator said:\n{}", stage.operator.log());
+    }
+    let (alone, together, ways) = outcome?;
+    println!("\nfrom the request that creates a pod to the create call in the cloud\n");
+    println!(
+        "{}",
+        table(&[("pods that come alone", alone), ("a burst", together)])
+    );
+    println!("what the time of a pod that comes alone consists of\n");
+    println!("{}", legs(&ways));
+    println!(
+        "In a burst the k-th call counts against the k-th pod; {PER_POOL} pods go to each pool, so that the runaway guard holds none back."
+    );
+    stage.operator.terminate(Duration::from_secs(30)).await?;
+    stage.emulator.stop().await
+}
+
+impl Stage {
+    async fn both(&mut self, lone: u32, burst: u32) -> Result<(Vec<f64>, Vec<f64>, Vec<Way>)> {
+        let (mut alone, mut ways) = (Vec::new(), Vec::new());
+        for number in 0..lone {
+            let before = self.calls().await?.len();
+            let asked = self.create(number, number / PER_POOL).await?;
+            let called = self.called(before + 1).await?;
+            let called = *called.last().context("no create call")?;
+            let took = millis(asked, called);
+            eprintln!("lone pod {} of {lone}: {took:.0} ms", number + 1);
+            alone.push(took);
+            ways.extend(way(&self.operator.log(), asked, called));
+            // The last pod's own news must not be part of the next one's burst.
+            tokio::time::sleep(Duration::from_millis(1500)).await;
+        }
+        let before = self.calls().await?.len();
+        let first_pool = lone.div_ceil(PER_POOL);
+        let all =
+            (0..burst).map(|number| self.create(lone + number, first_pool + number / PER_POOL));
+        let mut asked = futures::future::try_join_all(all).await?;
+        asked.sort();
+        let called = self.called(before + burst as usize).await?;
+        let together = asked.iter().zip(&called[before..]);
+        let together = together.map(|(asked, called)| millis(*asked, *called));
+        Ok((alone, together.collect(), ways))
+    }
+
+    /// Asks for a pod; returns the moment before.
+    async fn create(&self, number: u32, pool: u32) -> Result<Timestamp> {
+        let pods: Api<Pod> = Api::namespaced(self.client.clone(), "default");
+        let pod: Pod = serde_json::from_value(json!({
+            "metadata": { "name": format!("pod-{number}") },
+            "spec": {
+                "nodeSelector": { "karpenter.sh/nodepool": format!("p{pool}") },
+                "containers": [{
+                    "name": "main", "image": "pause",
+                    "ports": [{ "containerPort": 8080, "hostPort": 8080 }],
+                    "resources": { "requests": { "cpu": "500m", "memory": "128Mi" } },
+                }],
+            },
+        }))?;
+        let asked = Timestamp::now();
+        pods.create(&PostParams::default(), &pod).await?;
+        Ok(asked)
+    }
+
+    /// Moments of all create calls, once there are so many.
+    async fn called(&self, count: usize) -> Result<Vec<Timestamp>> {
+        wait::succeeds("the create calls", PATIENCE, async || {
+            let calls = self.calls().await?;
+            ensure!(calls.len() >= count, "{} of {count} came", calls.len());
+            Ok(calls)
+        })
+        .await
+    }
+
+    async fn calls(&self) -> Result<Vec<Timestamp>> {
+        let said = self.emulator.admin("calls").await?;
+        let all = said["calls"].as_array().context("calls")?;
+        let creates = all.iter().filter(|call| {
+            let path = call["path"].as_str().unwrap_or_default();
+            call["method"] == "POST" && path.ends_with("/servers")
+        });
+        let moment = |call: &serde_json::Value| Ok(call["at"].as_str().context("at")?.parse()?);
+        let mut moments: Vec<Timestamp> = creates.map(moment).collect::<Result<_>>()?;
+        moments.sort();
+        Ok(moments)
+    }
+}
+
+fn millis(from: Timestamp, to: Timestamp) -> f64 {
+    to.duration_since(from).as_secs_f64() * 1000.0
+}
+
+const CLASS: &str = "
+apiVersion: karpenter.k8s.openstack/v1
+kind: OpenStackNodeClass
+metadata: {name: default}
+spec:
+  imageSelectorTerms: [{name: k8s-ubuntu-24.04}]
+  ports: [{network: {name: k8s}}]
+  securityGroupSelectorTerms: [{name: k8s-node}]
+  bootstrap: {mode: Kubelet}
+";
+
+fn pool_named(number: u32) -> String {
+    format!(
+        "
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {{name: p{number}}}
+spec:
+  template:
+    spec:
+      requirements: []
+      nodeClassRef: {{group: karpenter.k8s.openstack, kind: OpenStackNodeClass, name: default}}
+  disruption: {{consolidationPolicy: WhenEmpty, consolidateAfter: Never}}
+"
+    )
+}
+
+fn start(ground: &Ground, emulator: &Emulator) -> Result<Running> {
+    let mut operator = Binary::named("joiner")?
+        .arg("run")
+        .arg("--kubeconfig")
+        .arg(ground.cluster.kubeconfig())
+        .arg("--namespace=joiner")
+        .arg("--cluster-name=bench")
+        .arg("--log-level=info,operator=debug")
+        .arg("--metrics-port=0")
+        .arg("--health-probe-port=0")
+        .arg("--admin-address=127.0.0.1");
+    for (name, value) in emulator.env() {
+        operator = operator.env(name, value);
+    }
+    operator.start()
+}
