@@ -18,34 +18,40 @@ pub const LEGS: [&str; 6] = [
 /// The moments between the legs, in milliseconds since the pod was asked for.
 pub type Way = [f64; LEGS.len()];
 
-/// What the operator logged between the creation of a lone pod and its create call; none if a line is missing.
-pub fn way(log: &str, asked: Timestamp, called: Timestamp) -> Option<Way> {
-    let lines: Vec<Value> = log
+/// What the operator logged between the creation of pods and their create calls; the k-th claim and the k-th call count as the
+/// k-th pod's. Ways of which a line is missing are left out.
+pub fn ways(log: &str, asked: &[Timestamp], called: &[Timestamp]) -> Vec<Way> {
+    let (Some(begin), Some(end)) = (asked.first(), called.last()) else {
+        return Vec::new();
+    };
+    let lines: Vec<(Timestamp, Value)> = log
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok())
-        .filter(|line: &Value| time(line, "time").is_some_and(|at| at >= asked && at <= called))
+        .filter_map(|line: Value| Some((time(&line, "time")?, line)))
+        .filter(|(at, _)| at >= begin && at <= end)
         .collect();
-    let last = |message: &str| lines.iter().rev().find(|line| line["message"] == message);
-    let created = last("created nodeclaim")?;
-    let launching = last("launching")?;
-    let before = time(created, "time")?;
-    let plan = |message: &str| {
-        let mut lines = lines.iter().rev();
-        lines.find(|line| {
-            line["message"] == message && time(line, "time").is_some_and(|at| at <= before)
-        })
+    let said = |message: &'static str| {
+        lines
+            .iter()
+            .filter(move |line| line.1["message"] == message)
     };
-    let found = plan("found provisionable pod(s)")?;
-    let computed = plan("computed new nodeclaim(s) to fit pod(s)")?;
-    let since = |at: Timestamp| at.duration_since(asked).as_secs_f64() * 1000.0;
-    Some([
-        since(time(found, "first")?).max(0.0),
-        since(time(found, "time")?),
-        since(time(computed, "time")?),
-        since(before),
-        since(time(launching, "time")?),
-        since(called),
-    ])
+    let last = |message, until: Timestamp| said(message).rfind(|line| line.0 <= until);
+    let claims = said("created nodeclaim").zip(said("launching"));
+    let pods = asked.iter().zip(called).zip(claims);
+    pods.filter_map(|((asked, called), (created, launching))| {
+        let found = last("found provisionable pod(s)", created.0)?;
+        let computed = last("computed new nodeclaim(s) to fit pod(s)", created.0)?;
+        let moments = [
+            time(&found.1, "first")?,
+            found.0,
+            computed.0,
+            created.0,
+            launching.0,
+            *called,
+        ];
+        Some(moments.map(|at| at.duration_since(*asked).as_secs_f64() * 1000.0))
+    })
+    .collect()
 }
 
 fn time(line: &Value, field: &str) -> Option<Timestamp> {
@@ -63,14 +69,14 @@ pub fn percentile(all: &[f64], percent: u32) -> f64 {
 /// One row per kind of arrival.
 pub fn table(rows: &[(&str, Vec<f64>)]) -> String {
     let mut text = format!(
-        "{:<34}{:>6}{:>10}{:>10}{:>10}\n",
+        "{:<42}{:>6}{:>10}{:>10}{:>10}\n",
         "milliseconds", "pods", "p50", "p99", "worst"
     );
     for (what, all) in rows {
         let figure = |percent| percentile(all, percent);
         let _ = writeln!(
             text,
-            "{what:<34}{:>6}{:>10.1}{:>10.1}{:>10.1}",
+            "{what:<42}{:>6}{:>10.1}{:>10.1}{:>10.1}",
             all.len(),
             figure(50),
             figure(99),
@@ -80,7 +86,7 @@ pub fn table(rows: &[(&str, Vec<f64>)]) -> String {
     text
 }
 
-/// What the time of lone pods consists of.
+/// What the time consists of.
 pub fn legs(ways: &[Way]) -> String {
     let mut rows = Vec::new();
     for (at, name) in LEGS.iter().enumerate() {
@@ -115,10 +121,10 @@ mod tests {
 not json
 {"time":"1970-01-01T00:00:10.130Z","message":"launching"}"#;
         let at = |millis| Timestamp::from_millisecond(millis).unwrap();
-        let way = way(log, at(10_000), at(10_131)).unwrap();
-        let whole = way.map(f64::round);
-        assert_eq!(whole, [10.0, 110.0, 111.0, 115.0, 130.0, 131.0]);
-        assert!(super::way(log, at(11_000), at(12_000)).is_none());
+        let found = ways(log, &[at(10_000)], &[at(10_131)]);
+        let whole: Vec<_> = found.iter().map(|way| way.map(f64::round)).collect();
+        assert_eq!(whole, [[10.0, 110.0, 111.0, 115.0, 130.0, 131.0]]);
+        assert!(ways(log, &[at(11_000)], &[at(12_000)]).is_empty());
     }
 
     #[test]

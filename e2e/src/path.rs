@@ -13,7 +13,7 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::json;
 
-use crate::figures::{Way, legs, table, way};
+use crate::figures::{Way, legs, table, ways};
 use crate::ground::{Ground, api};
 use crate::{Binary, Emulator, Running, apply, wait};
 
@@ -25,6 +25,22 @@ struct Stage {
     client: Client,
     emulator: Emulator,
     operator: Running,
+}
+
+#[derive(Default)]
+struct Measured {
+    took: Vec<f64>,
+    ways: Vec<Way>,
+}
+
+impl Measured {
+    fn add(&mut self, log: &str, asked: &[Timestamp], called: &[Timestamp]) {
+        let millis = |(asked, called): (&Timestamp, &Timestamp)| {
+            called.duration_since(*asked).as_secs_f64() * 1000.0
+        };
+        self.took.extend(asked.iter().zip(called).map(millis));
+        self.ways.extend(ways(log, asked, called));
+    }
 }
 
 /// Prints the figures of so many pods that come alone and so many that come at once.
@@ -56,33 +72,36 @@ pub async fn measure(lone: u32, burst: u32) -> Result<()> {
     if outcome.is_err() {
         eprintln!("the operator said:\n{}", stage.operator.log());
     }
-    let (alone, together, ways) = outcome?;
+    let (alone, together) = outcome?;
     println!("\nfrom the request that creates a pod to the create call in the cloud\n");
     println!(
         "{}",
-        table(&[("pods that come alone", alone), ("a burst", together)])
+        table(&[
+            ("pods that come alone", alone.took),
+            ("a burst", together.took)
+        ])
     );
     println!("what the time of a pod that comes alone consists of\n");
-    println!("{}", legs(&ways));
+    println!("{}", legs(&alone.ways));
+    println!("what the time of a pod in a burst consists of\n");
+    println!("{}", legs(&together.ways));
     println!(
-        "In a burst the k-th call counts against the k-th pod; {PER_POOL} pods go to each pool, so that the runaway guard holds none back."
+        "In a burst the k-th claim and the k-th call count as the k-th pod's; {PER_POOL} pods go to each pool, so that the runaway guard holds none back."
     );
     stage.operator.terminate(Duration::from_secs(30)).await?;
     stage.emulator.stop().await
 }
 
 impl Stage {
-    async fn both(&mut self, lone: u32, burst: u32) -> Result<(Vec<f64>, Vec<f64>, Vec<Way>)> {
-        let (mut alone, mut ways) = (Vec::new(), Vec::new());
+    async fn both(&mut self, lone: u32, burst: u32) -> Result<(Measured, Measured)> {
+        let mut alone = Measured::default();
         for number in 0..lone {
             let before = self.calls().await?.len();
             let asked = self.create(number, number / PER_POOL).await?;
             let called = self.called(before + 1).await?;
-            let called = *called.last().context("no create call")?;
-            let took = millis(asked, called);
+            alone.add(&self.operator.log(), &[asked], &called[before..]);
+            let took = alone.took.last().context("no create call")?;
             eprintln!("lone pod {} of {lone}: {took:.0} ms", number + 1);
-            alone.push(took);
-            ways.extend(way(&self.operator.log(), asked, called));
             // The last pod's own news must not be part of the next one's burst.
             tokio::time::sleep(Duration::from_millis(1500)).await;
         }
@@ -93,9 +112,9 @@ impl Stage {
         let mut asked = futures::future::try_join_all(all).await?;
         asked.sort();
         let called = self.called(before + burst as usize).await?;
-        let together = asked.iter().zip(&called[before..]);
-        let together = together.map(|(asked, called)| millis(*asked, *called));
-        Ok((alone, together.collect(), ways))
+        let mut together = Measured::default();
+        together.add(&self.operator.log(), &asked, &called[before..]);
+        Ok((alone, together))
     }
 
     /// Asks for a pod; returns the moment before.
@@ -139,10 +158,6 @@ impl Stage {
         moments.sort();
         Ok(moments)
     }
-}
-
-fn millis(from: Timestamp, to: Timestamp) -> f64 {
-    to.duration_since(from).as_secs_f64() * 1000.0
 }
 
 const CLASS: &str = "

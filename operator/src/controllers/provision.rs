@@ -17,6 +17,7 @@ use planner::{
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use super::claim::FINALIZER;
 use super::pool::{HASH, HASH_VERSION};
 use crate::explain;
 use crate::hub::{Shared, reference};
@@ -260,6 +261,8 @@ fn claim(hub: &Shared, frozen: &Snapshot, opening: &Opening) -> Option<NodeClaim
     let mut owner = pool.owner_ref(&())?;
     owner.block_owner_deletion = Some(true);
     claim.metadata.owner_references = Some(vec![owner]);
+    // From birth: one write less before the instance is asked for.
+    claim.metadata.finalizers = Some(vec![FINALIZER.to_owned()]);
     let mut labels: BTreeMap<String, String> = opening
         .labels
         .iter()

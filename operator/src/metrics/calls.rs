@@ -3,6 +3,7 @@
 //! A provider around the provider: whoever opens a class gets this one, and nobody can forget to count.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use cloud::class::{ClassTrouble, Quota, Resolved};
@@ -61,6 +62,21 @@ impl Calls {
     }
 }
 
+impl Calls {
+    fn note(&self, call: Call, took: Duration, error: Option<&'static str>) {
+        let durations = self.durations.get_or_create(&call);
+        durations.observe(took.as_secs_f64());
+        if let Some(error) = error {
+            let failure = Failure {
+                method: call.method,
+                provider: call.provider,
+                error,
+            };
+            self.failures.get_or_create(&failure).inc();
+        }
+    }
+}
+
 impl Open for Counted {
     fn open(
         &self,
@@ -80,17 +96,8 @@ impl Open for Counted {
 impl CountedProvider {
     fn count(&self, method: &'static str, begun: Moment, error: Option<&'static str>) {
         let provider = self.name;
-        let took = self.clock.moment().since(begun).as_secs_f64();
-        let call = Call { method, provider };
-        self.calls.durations.get_or_create(&call).observe(took);
-        if let Some(error) = error {
-            let failure = Failure {
-                method,
-                provider,
-                error,
-            };
-            self.calls.failures.get_or_create(&failure).inc();
-        }
+        let took = self.clock.moment().since(begun);
+        self.calls.note(Call { method, provider }, took, error);
     }
 
     async fn counted<T>(
@@ -168,4 +175,14 @@ impl Provider for CountedProvider {
     fn drifted(&self, resolved: &Resolved, instance: &Instance) -> Option<Drift> {
         self.provider.drifted(resolved, instance)
     }
+}
+
+#[cfg(test)]
+pub(super) fn count_something(calls: &Calls) {
+    let call = Call {
+        method: "Create",
+        provider: "openstack",
+    };
+    let error = meaning(&CloudError::Gone);
+    calls.note(call, Duration::from_millis(2), Some(error));
 }

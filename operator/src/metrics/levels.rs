@@ -255,6 +255,22 @@ fn units(name: &ResourceName, amount: i64) -> f64 {
 }
 
 #[cfg(test)]
+pub(super) fn show_something(levels: &Levels) {
+    let amounts = Resources::new().with(ResourceName::Cpu, 1);
+    let node = Node::default();
+    levels.show_nodes(&[Filled {
+        node: &node,
+        capacity: amounts.clone(),
+        allocatable: amounts.clone(),
+        pods: amounts.clone(),
+        daemons: amounts.clone(),
+    }]);
+    let pool = || of_pool("general", &amounts).into_iter().collect();
+    levels.limits.replace(pool());
+    levels.usage.replace(pool());
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
