@@ -7,11 +7,12 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use cloud::transport::allowance::Pace;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::PostParams;
 use kube::{Api, Client};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::figures::{Way, legs, table, ways};
 use crate::ground::{Ground, api};
@@ -31,6 +32,8 @@ struct Stage {
 struct Measured {
     took: Vec<f64>,
     ways: Vec<Way>,
+    /// Of all kinds.
+    calls: usize,
 }
 
 impl Measured {
@@ -88,6 +91,11 @@ pub async fn measure(lone: u32, burst: u32) -> Result<()> {
     println!(
         "In a burst the k-th claim and the k-th call count as the k-th pod's; {PER_POOL} pods go to each pool, so that the runaway guard holds none back."
     );
+    let pace = Pace::default();
+    println!(
+        "The burst took {} calls of the cloud; the operator sends {} a second after {} at once.",
+        together.calls, pace.most, pace.burst
+    );
     stage.operator.terminate(Duration::from_secs(30)).await?;
     stage.emulator.stop().await
 }
@@ -114,6 +122,7 @@ impl Stage {
         let called = self.called(before + burst as usize).await?;
         let mut together = Measured::default();
         together.add(&self.operator.log(), &asked, &called[before..]);
+        together.calls = self.sent(&asked, &called).await?;
         Ok((alone, together))
     }
 
@@ -147,14 +156,28 @@ impl Stage {
     }
 
     async fn calls(&self) -> Result<Vec<Timestamp>> {
-        let said = self.emulator.admin("calls").await?;
-        let all = said["calls"].as_array().context("calls")?;
-        let creates = all.iter().filter(|call| {
+        let create = |call: &Value| {
             let path = call["path"].as_str().unwrap_or_default();
             call["method"] == "POST" && path.ends_with("/servers")
-        });
-        let moment = |call: &serde_json::Value| Ok(call["at"].as_str().context("at")?.parse()?);
-        let mut moments: Vec<Timestamp> = creates.map(moment).collect::<Result<_>>()?;
+        };
+        self.moments(create).await
+    }
+
+    /// How many calls of any kind the cloud got meanwhile.
+    async fn sent(&self, asked: &[Timestamp], called: &[Timestamp]) -> Result<usize> {
+        let (Some(begin), Some(end)) = (asked.first(), called.last()) else {
+            return Ok(0);
+        };
+        let all = self.moments(|_| true).await?;
+        Ok(all.iter().filter(|at| *at >= begin && *at <= end).count())
+    }
+
+    async fn moments(&self, of: impl Fn(&Value) -> bool) -> Result<Vec<Timestamp>> {
+        let said = self.emulator.admin("calls").await?;
+        let all = said["calls"].as_array().context("calls")?;
+        let moment = |call: &Value| Ok(call["at"].as_str().context("at")?.parse()?);
+        let calls = all.iter().filter(|call| of(call));
+        let mut moments: Vec<Timestamp> = calls.map(moment).collect::<Result<_>>()?;
         moments.sort();
         Ok(moments)
     }

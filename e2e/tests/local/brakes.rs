@@ -213,6 +213,12 @@ async fn guard_and_pause(stage: &mut Stage) -> Result<()> {
     stage.pool_says("Paused", None).await?;
     stage.until_servers(0).await?;
     stage.pool_says("RunawayGuard", None).await?;
+    wait::succeeds("the claims to be gone", SOON, async || {
+        let left = claims.list(&ListParams::default()).await?.items.len();
+        ensure!(left == 0, "{left} are left");
+        Ok(())
+    })
+    .await?;
     shown(&stage.scrape().await?)
 }
 
