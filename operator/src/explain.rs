@@ -14,6 +14,7 @@ pub const REASONS: &[&str] = &[
     "UnregisteredTaintMissing",
     "LivenessTimeout",
     "FailedDraining",
+    "AwaitingVolumeDetachment",
     "TerminationGracePeriodExpiring",
     "DisruptionTerminating",
     "GhostFound",

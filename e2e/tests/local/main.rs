@@ -3,6 +3,7 @@
 
 mod access;
 mod boot;
+mod brakes;
 mod cluster;
 mod examples;
 mod first_node;
@@ -14,4 +15,5 @@ mod outage;
 mod rules;
 mod validation;
 mod versions;
+mod volumes;
 mod written;

@@ -12,6 +12,7 @@ pub mod migrate;
 pub mod pool;
 pub mod provision;
 pub mod queue;
+pub mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;

@@ -8,8 +8,9 @@ mod watch;
 use crds::karpenter::{NodeClaim, NodePool};
 use crds::openstack::v1::OpenStackNodeClass;
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::api::storage::v1::VolumeAttachment;
 use runtime::readiness::{Gate, Readiness};
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +28,8 @@ pub struct Mirror {
     pub classes: Store<OpenStackNodeClass>,
     pub daemons: Store<DaemonSet>,
     pub budgets: Store<PodDisruptionBudget>,
+    pub volume_claims: Store<PersistentVolumeClaim>,
+    pub attachments: Store<VolumeAttachment>,
 }
 
 impl Mirror {
@@ -39,6 +42,8 @@ impl Mirror {
             classes: Store::named("OpenStackNodeClass"),
             daemons: Store::named("DaemonSet"),
             budgets: Store::named("PodDisruptionBudget"),
+            volume_claims: Store::named("PersistentVolumeClaim"),
+            attachments: Store::named("VolumeAttachment"),
         }
     }
 
@@ -52,6 +57,8 @@ impl Mirror {
             (self.classes.complete(), self.classes.kind()),
             (self.daemons.complete(), self.daemons.kind()),
             (self.budgets.complete(), self.budgets.kind()),
+            (self.volume_claims.complete(), self.volume_claims.kind()),
+            (self.attachments.complete(), self.attachments.kind()),
         ];
         kinds
             .into_iter()
@@ -71,6 +78,7 @@ impl Mirror {
         };
         let (pods, nodes, claims) = (wake.clone(), wake.clone(), wake.clone());
         let (pools, classes, daemons) = (wake.clone(), wake.clone(), wake.clone());
+        let attachments = wake;
         let all = async {
             tokio::join!(
                 watch::run(access.pods(), &self.pods, gate("pods"), move |o, n, l| pods
@@ -110,6 +118,18 @@ impl Mirror {
                     &self.budgets,
                     gate("poddisruptionbudgets"),
                     |_, _, _| {}
+                ),
+                watch::run(
+                    access.volume_claims(),
+                    &self.volume_claims,
+                    gate("persistentvolumeclaims"),
+                    |_, _, _| {}
+                ),
+                watch::run(
+                    access.attachments(),
+                    &self.attachments,
+                    gate("volumeattachments"),
+                    move |o, n, _| attachments.attachment(o, n)
                 ),
             )
         };
