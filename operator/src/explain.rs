@@ -16,6 +16,7 @@ pub const REASONS: &[&str] = &[
     "TerminationGracePeriodExpiring",
     "DisruptionTerminating",
     "GhostFound",
+    "NodeClassNotFound",
     "NodeClassNotReady",
 ];
 
@@ -147,6 +148,22 @@ pub fn sentence(why: &Why) -> String {
     }
 }
 
+/// Do two texts say the same, whatever numbers the cloud gave its answers?
+pub fn same_fact(one: &str, other: &str) -> bool {
+    without_request_ids(one) == without_request_ids(other)
+}
+
+/// A request id stands in brackets behind what the cloud said.
+fn without_request_ids(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(" [req-") {
+        kept.push_str(before);
+        rest = after.split_once(']').map_or("", |(_, rest)| rest);
+    }
+    kept + rest
+}
+
 pub fn disrupted(reason: Reason) -> String {
     format!("disrupting: {}", reason.as_str())
 }
@@ -154,6 +171,13 @@ pub fn disrupted(reason: Reason) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_answers_that_differ_only_in_their_number_say_the_same() {
+        assert!(same_fact("no [req-1]; fix it", "no [req-2]; fix it"));
+        assert!(!same_fact("no [req-1]; fix it", "no [req-1]; fix that"));
+        assert!(!same_fact("no", "yes"));
+    }
 
     #[test]
     fn a_refusal_names_the_fact_and_the_fix() {

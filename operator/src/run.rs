@@ -20,6 +20,7 @@ use crate::hub::{Hub, Settings, Shared};
 use crate::metrics::Counts;
 use crate::mirror::Mirror;
 use crate::providers::{Leave, Open, Providers};
+use crate::reread::Rereading;
 use crate::secrets::SecretReader;
 use crate::wake::{self, Wake, Woken};
 use crate::write::Write;
@@ -105,11 +106,15 @@ async fn lead(
         paused: settings.paused,
         classes: mirror.classes.clone(),
     };
+    let open = Rereading {
+        open: world.open.clone(),
+        wake: wake.clone(),
+    };
     let mut namespaces = vec![settings.namespace.clone()];
     namespaces.extend(settings.secret_namespaces.iter().cloned());
     let hub = Arc::new(Hub {
         write: Write::new(access.clone(), leadership, identity),
-        providers: Providers::new(world.open.clone(), cluster.clone(), leave),
+        providers: Providers::new(Arc::new(open), cluster.clone(), leave),
         secrets: SecretReader {
             access: access.clone(),
             namespaces,

@@ -180,7 +180,7 @@ async fn order(
     };
     let telling = Telling {
         claim,
-        known,
+        class: &known.class,
         reach: &hub.reach,
         secrets: &hub.secrets,
     };
@@ -196,7 +196,7 @@ async fn order(
         user_data: telling
             .user_data(token.as_ref())
             .await
-            .map_err(Halt::Says)?,
+            .map_err(|bad| Halt::Says(bad.message))?,
         marks: marks(hub, claim),
     })
 }
