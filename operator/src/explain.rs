@@ -20,16 +20,45 @@ pub const REASONS: &[&str] = &[
     "NodeClassNotReady",
 ];
 
-/// One sentence with all reasons, each with its fix.
+/// An event takes a thousand characters.
+const LONGEST: usize = 960;
+/// Of one reason, so that a talkative one leaves room for others.
+const LONGEST_FACT: usize = 320;
+
+/// One sentence with the reasons that matter most, each with its fix.
 pub fn refusal(whys: &[Why]) -> String {
-    let all: Vec<String> = whys.iter().take(8).map(fact).collect();
-    let more = whys.len().saturating_sub(8);
-    let more = if more > 0 {
-        format!("; and {more} more")
-    } else {
-        String::new()
-    };
-    format!("no node can be bought: {}{more}", all.join("; "))
+    let mut sorted: Vec<&Why> = whys.iter().collect();
+    sorted.sort_by_key(|why| distance(why));
+    let mut said = "no node can be bought: ".to_owned();
+    for (at, why) in sorted.iter().enumerate() {
+        let fact = shortened(&fact(why));
+        let gap = if at == 0 { "" } else { "; " };
+        if at > 0 && said.chars().count() + gap.len() + fact.chars().count() > LONGEST {
+            return format!("{said}; and {} more", sorted.len() - at);
+        }
+        said = format!("{said}{gap}{fact}");
+    }
+    said
+}
+
+/// How far the pod is from a node by this reason: what concerns the pod itself or is nearly enough comes first, pools that were
+/// not meant for it last.
+fn distance(why: &Why) -> u8 {
+    match why {
+        Why::TaintNotTolerated { .. }
+        | Why::LabelUnknown { .. }
+        | Why::LabelConflict { .. }
+        | Why::NoTypeWithLabel { .. } => 2,
+        Why::PoolNotReady { .. } | Why::PoolPaused { .. } | Why::NoCatalog { .. } => 1,
+        _ => 0,
+    }
+}
+
+fn shortened(fact: &str) -> String {
+    match fact.char_indices().nth(LONGEST_FACT) {
+        Some((at, _)) => format!("{}…", &fact[..at]),
+        None => fact.to_owned(),
+    }
 }
 
 fn fact(why: &Why) -> String {
@@ -177,6 +206,27 @@ mod tests {
         assert!(same_fact("no [req-1]; fix it", "no [req-2]; fix it"));
         assert!(!same_fact("no [req-1]; fix it", "no [req-1]; fix that"));
         assert!(!same_fact("no", "yes"));
+    }
+
+    #[test]
+    fn the_pool_that_is_nearly_enough_is_named_before_those_that_are_broken() {
+        let broken = |number: usize| Why::PoolNotReady {
+            pool: format!("broken-{number}").into(),
+            said: "long ".repeat(100).into(),
+        };
+        let mut whys: Vec<Why> = (0..9).map(broken).collect();
+        whys.push(Why::GuardReached {
+            pool: "near".into(),
+            unregistered: 5,
+            allowed: 5,
+        });
+        let text = refusal(&whys);
+        assert!(
+            text.starts_with("no node can be bought: pool near"),
+            "{text}"
+        );
+        assert!(text.ends_with("; and 7 more"), "{text}");
+        assert!(text.chars().count() < 1000);
     }
 
     #[test]

@@ -92,6 +92,7 @@ async fn story(client: &Client, emulator: &Emulator) -> Result<()> {
     // One pod for each of two bad pools, one for nobody, and one for the good pool.
     let good = pool("a-good", "a-good", &json!({}));
     put(client, [class("a-good", &json!({}))?, good]).await?;
+    usable(client, "a-good").await?;
     let waiting = [
         deployment("fine", "a-good", 1, "100m"),
         deployment("giant", "a-good", 1, "2000"),
@@ -113,9 +114,7 @@ async fn story(client: &Client, emulator: &Emulator) -> Result<()> {
     }
     put(client, repairs(emulator)?).await?;
     for case in CASES {
-        let pools = api(client, "karpenter.sh/v1", "NodePool");
-        let ready = wait::condition("Ready", "True");
-        wait::until(&pools, case.name, "Ready", SOON, ready).await?;
+        usable(client, case.name).await?;
     }
     running(client, "locked-out", 1).await?;
     running(client, "untold", 1).await?;
@@ -159,6 +158,14 @@ fn credentials(emulator: &Emulator, password: Option<&str>) -> Value {
         (name, _) => (name, value.as_str()),
     });
     secret("joiner", "cloud", entries)
+}
+
+async fn usable(client: &Client, pool: &str) -> Result<()> {
+    let pools = api(client, "karpenter.sh/v1", "NodePool");
+    let ready = wait::condition("Ready", "True");
+    wait::until(&pools, pool, "Ready", SOON, ready)
+        .await
+        .map(drop)
 }
 
 /// Waits for the condition and looks for the words in it.

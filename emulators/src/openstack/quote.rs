@@ -18,15 +18,12 @@ pub(super) fn filled(template: &str, request: &Request<Bytes>) -> String {
         let quote = after
             .split_once('}')
             .and_then(|(named, rest)| Some((quote(named, request)?, rest)));
-        match quote {
-            Some((text, after)) => {
-                filled.push_str(&escaped(&text));
-                rest = after;
-            }
-            None => {
-                filled.push('{');
-                rest = after;
-            }
+        if let Some((text, after)) = quote {
+            filled.push_str(&escaped(&text));
+            rest = after;
+        } else {
+            filled.push('{');
+            rest = after;
         }
     }
     filled + rest

@@ -74,7 +74,7 @@ impl Redactor {
 /// A text and which of its bytes nobody may read.
 struct Hidden<'a> {
     text: &'a str,
-    hidden: Vec<bool>,
+    unseen: Vec<bool>,
     /// Where each piece of the text stands: the text is short, secrets are many and long.
     pieces: HashMap<&'a [u8], Vec<usize>>,
 }
@@ -87,7 +87,7 @@ impl<'a> Hidden<'a> {
         }
         Self {
             text,
-            hidden: vec![false; text.len()],
+            unseen: vec![false; text.len()],
             pieces,
         }
     }
@@ -100,14 +100,14 @@ impl<'a> Hidden<'a> {
         if secret.len() < PIECE {
             for (at, window) in self.text.as_bytes().windows(secret.len()).enumerate() {
                 if window == secret {
-                    self.hidden[at..at + secret.len()].fill(true);
+                    self.unseen[at..at + secret.len()].fill(true);
                 }
             }
             return;
         }
         for piece in secret.windows(PIECE) {
             for at in self.pieces.get(piece).into_iter().flatten() {
-                self.hidden[*at..*at + PIECE].fill(true);
+                self.unseen[*at..*at + PIECE].fill(true);
             }
         }
     }
@@ -127,7 +127,7 @@ impl<'a> Hidden<'a> {
             let longer = from.checked_sub(1).is_some_and(|at| is_letter(&bytes[at]))
                 || bytes.get(to).is_some_and(is_letter);
             if !longer && id.iter().chain(secret).all(is_letter) {
-                self.hidden[from..to].fill(true);
+                self.unseen[from..to].fill(true);
             }
         }
     }
@@ -136,7 +136,7 @@ impl<'a> Hidden<'a> {
         let mut shown = String::with_capacity(self.text.len().min(1024));
         let mut masking = false;
         for (at, character) in self.text.char_indices() {
-            let hide = self.hidden[at..at + character.len_utf8()].contains(&true);
+            let hide = self.unseen[at..at + character.len_utf8()].contains(&true);
             match (hide, masking) {
                 (true, false) => shown.push_str(MASK),
                 (true, true) => {}
