@@ -15,6 +15,7 @@ pub mod metrics;
 pub mod mirror;
 pub mod providers;
 pub mod reference;
+pub mod reread;
 pub mod run;
 pub mod secrets;
 pub mod snapshot;

@@ -23,6 +23,7 @@ use crate::metrics::calls::Counted;
 use crate::metrics::{Counts, levels};
 use crate::mirror::Mirror;
 use crate::providers::{Leave, Open, Providers};
+use crate::reread::Rereading;
 use crate::secrets::SecretReader;
 use crate::wake::{self, Wake, Woken};
 use crate::write::Write;
@@ -133,10 +134,14 @@ async fn lead(
     };
     let mut namespaces = vec![settings.namespace.clone()];
     namespaces.extend(settings.secret_namespaces.iter().cloned());
-    let open = Arc::new(Counted {
+    let counted = Counted {
         open: world.open.clone(),
         calls: counts.calls.clone(),
         clock: world.clock.clone(),
+    };
+    let open = Arc::new(Rereading {
+        open: Arc::new(counted),
+        wake: wake.clone(),
     });
     let hub = Arc::new(Hub {
         write: Write::new(access.clone(), leadership, identity, world.clock.clone()),

@@ -101,6 +101,12 @@ impl Wake {
         tell(&self.claims, name.to_owned());
     }
 
+    /// Whatever is to be done about the instance of this claim; its node has the claim's name.
+    pub fn instance_of(&self, claim: &str) {
+        tell(&self.claims, claim.to_owned());
+        tell(&self.drains, claim.to_owned());
+    }
+
     pub fn pools_of(&self, pool: &str) {
         tell(&self.pools, pool.to_owned());
     }

@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod access;
+mod bad_input;
 mod boot;
 mod brakes;
+mod canary;
 mod cluster;
 mod examples;
 mod first_node;
@@ -11,7 +13,11 @@ mod large_list;
 mod lease;
 mod leftovers;
 mod migrate;
+mod neighbours;
+mod orphans;
 mod outage;
+mod pdb;
+mod rotation;
 mod rules;
 mod validation;
 mod versions;

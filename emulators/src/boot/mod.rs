@@ -5,6 +5,7 @@
 mod cloud_config;
 mod kubeconfig;
 pub mod kubelet;
+mod multipart;
 mod template;
 
 use std::collections::BTreeMap;

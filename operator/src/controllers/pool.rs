@@ -45,11 +45,26 @@ pub async fn turn(hub: &Shared, name: String) -> Outcome {
             .all(|(key, value)| before.get(key) == Some(value))
     });
     if !same {
+        let news = without_class(&before, &status);
         hub.write
             .merge_status(&hub.access.pools(), Who::Class, &*pool, status)
             .await?;
+        if let Some(said) = news {
+            hub.tell_pool(&pool, true, "NodeClassNotFound", said).await;
+        }
     }
     Ok(Again::Never)
+}
+
+/// What to tell people when the class is missing and was not before. A class that is there speaks for itself.
+fn without_class(before: &Value, after: &Value) -> Option<String> {
+    let missing = |status: &Value| {
+        let conditions = status["conditions"].as_array()?.iter();
+        let mut missing = conditions.filter(|one| one["reason"] == "NodeClassNotFound");
+        Some(missing.next()?["message"].as_str()?.to_owned())
+    };
+    let said = missing(after)?;
+    (missing(before).as_ref() != Some(&said)).then_some(said)
 }
 
 /// The hash of the template, as an annotation, if it is not there yet.

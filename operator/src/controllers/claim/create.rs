@@ -181,7 +181,7 @@ async fn order(
     };
     let telling = Telling {
         claim,
-        known,
+        class: &known.class,
         reach: &hub.reach,
         secrets: &hub.secrets,
         form: form_in_use(&hub.mirror.nodes.all()),
@@ -198,7 +198,7 @@ async fn order(
         user_data: telling
             .user_data(token.as_ref())
             .await
-            .map_err(Halt::Says)?,
+            .map_err(|bad| Halt::Says(bad.message))?,
         marks: marks(hub, claim),
     })
 }
