@@ -92,6 +92,8 @@ async fn story(stage: &mut Stage) -> Result<()> {
         canaries.len(),
         seen.len()
     );
+    // The quotations did come through, as far as they may.
+    ensure!(seen.contains("[redacted]"), "nothing was quoted at all");
     for (kind, canary) in &canaries {
         let found = seen.find(canary.as_str());
         let around =

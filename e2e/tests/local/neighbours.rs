@@ -75,30 +75,31 @@ async fn both(stage: &Stage, second: &Second) -> Result<()> {
         "{first:?} {other:?}"
     );
 
-    // While one goes to nothing, the other keeps what it has; afterwards the sweeps of both go on over it.
-    scale(&stage.ground, "app", 0).await?;
-    no_claims(&stage.client).await?;
-    no_servers(&stage.emulator, "first").await?;
-    several_sweeps().await;
-    ensure!(
-        of(&stage.emulator, "second").await? == other,
-        "the second cluster lost a server"
+    let (one, two) = (
+        (&stage.ground, &stage.client),
+        (&second.ground, &second.client),
     );
-    running(&second.client, "app", 3).await?;
+    goes(&stage.emulator, (one, "first"), (two.1, "second", 3)).await?;
     untouched_until_now(&stage.emulator, "second").await?;
-
     scale(&stage.ground, "app", 1).await?;
     running(&stage.client, "app", 1).await?;
-    let again = of(&stage.emulator, "first").await?;
-    scale(&second.ground, "app", 0).await?;
-    no_claims(&second.client).await?;
-    no_servers(&stage.emulator, "second").await?;
+    goes(&stage.emulator, (two, "second"), (one.1, "first", 1)).await
+}
+
+/// One cluster goes to nothing. The other keeps every server and pod it has, also under the sweeps that come after.
+async fn goes(
+    emulator: &Emulator,
+    ((ground, client), pool): ((&Ground, &Client), &str),
+    (other, stays, pods): (&Client, &str, usize),
+) -> Result<()> {
+    let before = of(emulator, stays).await?;
+    scale(ground, "app", 0).await?;
+    no_claims(client).await?;
+    no_servers(emulator, pool).await?;
     several_sweeps().await;
-    ensure!(
-        of(&stage.emulator, "first").await? == again,
-        "the first cluster lost a server"
-    );
-    running(&stage.client, "app", 1).await.map(drop)
+    let after = of(emulator, stays).await?;
+    ensure!(before == after, "{stays} had {before:?} and has {after:?}");
+    running(other, "app", pods).await.map(drop)
 }
 
 async fn several_sweeps() {
