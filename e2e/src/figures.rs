@@ -103,10 +103,8 @@ mod tests {
     #[test]
     fn a_percentile_is_a_value_that_was_measured() {
         let all: Vec<f64> = (1..=20).rev().map(f64::from).collect();
-        assert_eq!(
-            [50, 99, 100].map(|percent| percentile(&all, percent)),
-            [10.0, 20.0, 20.0]
-        );
+        let shown = [50, 99, 100].map(|percent| percentile(&all, percent).to_string());
+        assert_eq!(shown, ["10", "20", "20"]);
         assert!(percentile(&[], 50).is_nan());
     }
 

@@ -20,7 +20,7 @@ use crate::{Binary, Emulator, Running, apply, wait};
 
 /// Claims a pool of no nodes may have on their way.
 const PER_POOL: u32 = 5;
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 struct Stage {
     client: Client,

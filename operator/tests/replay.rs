@@ -188,14 +188,14 @@ fn ten_minutes(seed: u64) -> (Vec<String>, Vec<Value>, String) {
             metrics: metrics.clone(),
         };
         let stop = CancellationToken::new();
-        let ends = async {
+        let later = async {
             tokio::time::sleep(Duration::from_mins(10)).await;
             stop.cancel();
         };
-        let (ended, ()) = tokio::join!(operator::run(world, stop.clone()), ends);
+        let (ended, ()) = tokio::join!(operator::run(world, stop.clone()), later);
         ended.unwrap();
-        let seen = std::mem::take(&mut *api.0.lock().unwrap());
-        (seen.calls, seen.events, metrics.text())
+        let all = std::mem::take(&mut *api.0.lock().unwrap());
+        (all.calls, all.events, metrics.text())
     })
 }
 

@@ -62,7 +62,7 @@ impl Stage {
         })
     }
 
-    pub(crate) async fn restart(&mut self) -> Result<()> {
+    pub(crate) fn restart(&mut self) -> Result<()> {
         self.operator = start(&self.ground, &self.emulator)?;
         Ok(())
     }
@@ -274,7 +274,7 @@ async fn joined_in_vain(stage: &mut Stage) -> Result<()> {
     let claim = claims.list(&ListParams::default()).await?;
     let claim = claim.items.first().context("a claim")?.name_any();
     claims.delete(&claim, &DeleteParams::default()).await?;
-    stage.restart().await?;
+    stage.restart()?;
     wait::gone(&claims, &claim, SOON).await?;
     ensure!(nodes.get_opt(&name).await?.is_none(), "node {name} is left");
     stage.until_servers(0).await

@@ -63,8 +63,8 @@ impl Calls {
 }
 
 impl Calls {
-    fn note(&self, call: Call, took: Duration, error: Option<&'static str>) {
-        let durations = self.durations.get_or_create(&call);
+    fn note(&self, call: &Call, took: Duration, error: Option<&'static str>) {
+        let durations = self.durations.get_or_create(call);
         durations.observe(took.as_secs_f64());
         if let Some(error) = error {
             let failure = Failure {
@@ -97,7 +97,7 @@ impl CountedProvider {
     fn count(&self, method: &'static str, begun: Moment, error: Option<&'static str>) {
         let provider = self.name;
         let took = self.clock.moment().since(begun);
-        self.calls.note(Call { method, provider }, took, error);
+        self.calls.note(&Call { method, provider }, took, error);
     }
 
     async fn counted<T>(
@@ -184,5 +184,5 @@ pub(super) fn count_something(calls: &Calls) {
         provider: "openstack",
     };
     let error = meaning(&CloudError::Gone);
-    calls.note(call, Duration::from_millis(2), Some(error));
+    calls.note(&call, Duration::from_millis(2), Some(error));
 }
