@@ -91,7 +91,9 @@ fn a_mangled_request_gets_a_status_and_never_a_panic() {
         } else {
             refused += 1;
             let body: Value = serde_json::from_slice(response.body()).unwrap_or_default();
-            let shaped = body["kind"] == "Status" && body["status"] == "Failure" && body["code"] == response.status().as_u16();
+            let shaped = body["kind"] == "Status"
+                && body["status"] == "Failure"
+                && body["code"] == response.status().as_u16();
             assert!(shaped, "{request:?}: {response:?}");
         }
         assert_ne!(response.status().as_u16(), 500, "{request:?}: {response:?}");
@@ -104,7 +106,10 @@ fn a_mangled_request_gets_a_status_and_never_a_panic() {
         }
     }
     println!("mangled: {done} done, {refused} refused, none fell over");
-    assert!(done > 2000 && refused > 2000, "{done} done, {refused} refused");
+    assert!(
+        done > 2000 && refused > 2000,
+        "{done} done, {refused} refused"
+    );
 }
 
 /// (collection, object) to start from.
@@ -119,30 +124,72 @@ fn samples() -> Vec<(&'static str, Value)> {
         "list": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
             "items": {"type": "object", "properties": {"k": {"type": "string"}, "v": {"type": "string"}}}}}}}});
     vec![
-        ("/api/v1/namespaces/default/configmaps", json!({"metadata": {"name": "m", "labels": {"app": "x"}}, "data": {"a": "b"}})),
-        ("/api/v1/namespaces/default/secrets", json!({"metadata": {"name": "s"}, "stringData": {"a": "b"}})),
-        ("/api/v1/namespaces/default/pods", json!({"metadata": {"name": "p", "labels": {"app": "x"}, "finalizers": ["a/b"],
+        (
+            "/api/v1/namespaces/default/configmaps",
+            json!({"metadata": {"name": "m", "labels": {"app": "x"}}, "data": {"a": "b"}}),
+        ),
+        (
+            "/api/v1/namespaces/default/secrets",
+            json!({"metadata": {"name": "s"}, "stringData": {"a": "b"}}),
+        ),
+        (
+            "/api/v1/namespaces/default/pods",
+            json!({"metadata": {"name": "p", "labels": {"app": "x"}, "finalizers": ["a/b"],
             "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u"}]},
-            "spec": {"containers": container, "tolerations": [{"key": "a", "operator": "Exists"}], "nodeName": "n"}})),
-        ("/api/v1/nodes", json!({"metadata": {"name": "n"}, "spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]},
+            "spec": {"containers": container, "tolerations": [{"key": "a", "operator": "Exists"}], "nodeName": "n"}}),
+        ),
+        (
+            "/api/v1/nodes",
+            json!({"metadata": {"name": "n"}, "spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]},
             "status": {"capacity": {"cpu": "4", "memory": "8Gi", "pods": "110"}, "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
-            "conditions": [{"type": "Ready", "status": "True"}]}})),
+            "conditions": [{"type": "Ready", "status": "True"}]}}),
+        ),
         ("/api/v1/namespaces", json!({"metadata": {"name": "x"}})),
-        ("/api/v1/namespaces/default/services", json!({"metadata": {"name": "v"}, "spec": {"ports": [{"port": 80}]}})),
-        ("/apis/apps/v1/namespaces/default/deployments", workload.clone()),
-        ("/apis/apps/v1/namespaces/default/daemonsets", workload.clone()),
+        (
+            "/api/v1/namespaces/default/services",
+            json!({"metadata": {"name": "v"}, "spec": {"ports": [{"port": 80}]}}),
+        ),
+        (
+            "/apis/apps/v1/namespaces/default/deployments",
+            workload.clone(),
+        ),
+        (
+            "/apis/apps/v1/namespaces/default/daemonsets",
+            workload.clone(),
+        ),
         ("/apis/apps/v1/namespaces/default/replicasets", workload),
-        ("/apis/policy/v1/namespaces/default/poddisruptionbudgets", json!({"metadata": {"name": "b"},
-            "spec": {"minAvailable": "50%", "selector": {"matchLabels": {"app": "x"}}}})),
-        ("/apis/events.k8s.io/v1/namespaces/default/events", json!({"metadata": {"generateName": "e"}, "regarding": {"name": "p"}, "note": "x"})),
-        ("/apis/coordination.k8s.io/v1/namespaces/default/leases", json!({"metadata": {"name": "l"}, "spec": {"holderIdentity": "me"}})),
-        ("/apis/rbac.authorization.k8s.io/v1/clusterroles", json!({"metadata": {"name": "system:x"}, "rules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]})),
-        ("/apis/authorization.k8s.io/v1/subjectaccessreviews", json!({"spec": {"user": "u", "resourceAttributes": {"verb": "get", "resource": "pods"}}})),
-        ("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", json!({"metadata": {"name": "things.g.io"}, "spec": {"group": "g.io", "scope": "Cluster",
+        (
+            "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
+            json!({"metadata": {"name": "b"},
+            "spec": {"minAvailable": "50%", "selector": {"matchLabels": {"app": "x"}}}}),
+        ),
+        (
+            "/apis/events.k8s.io/v1/namespaces/default/events",
+            json!({"metadata": {"generateName": "e"}, "regarding": {"name": "p"}, "note": "x"}),
+        ),
+        (
+            "/apis/coordination.k8s.io/v1/namespaces/default/leases",
+            json!({"metadata": {"name": "l"}, "spec": {"holderIdentity": "me"}}),
+        ),
+        (
+            "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+            json!({"metadata": {"name": "system:x"}, "rules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]}),
+        ),
+        (
+            "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+            json!({"spec": {"user": "u", "resourceAttributes": {"verb": "get", "resource": "pods"}}}),
+        ),
+        (
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+            json!({"metadata": {"name": "things.g.io"}, "spec": {"group": "g.io", "scope": "Cluster",
             "names": {"plural": "things", "kind": "Thing"}, "versions": [{"name": "v1", "served": true, "storage": true,
             "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}},
-            "schema": {"openAPIV3Schema": schema}}]}})),
-        ("/apis/g.io/v1/things", json!({"metadata": {"name": "t"}, "spec": {"size": 2, "list": [{"k": "a", "v": "b"}]}})),
+            "schema": {"openAPIV3Schema": schema}}]}}),
+        ),
+        (
+            "/apis/g.io/v1/things",
+            json!({"metadata": {"name": "t"}, "spec": {"size": 2, "list": [{"k": "a", "v": "b"}]}}),
+        ),
         ("/apis", Value::Null),
         ("/openapi/v3/api/v1", Value::Null),
     ]
@@ -150,32 +197,47 @@ fn samples() -> Vec<(&'static str, Value)> {
 
 fn mangled(samples: &[(&str, Value)], dice: &mut Dice) -> Option<Request<Bytes>> {
     let (collection, object) = &samples[pick(dice, samples.len())];
-    let methods = ["POST", "POST", "GET", "PUT", "PATCH", "PATCH", "DELETE", "HEAD", "OPTIONS"];
+    let methods = [
+        "POST", "POST", "GET", "PUT", "PATCH", "PATCH", "DELETE", "HEAD", "OPTIONS",
+    ];
     let method = methods[pick(dice, methods.len())];
     let mut path = (*collection).to_owned();
     if method != "POST" && !one_in(dice, 4) || one_in(dice, 10) {
-        path = format!("{path}/{}", object["metadata"]["name"].as_str().unwrap_or("x"));
+        path = format!(
+            "{path}/{}",
+            object["metadata"]["name"].as_str().unwrap_or("x")
+        );
     }
     if one_in(dice, 2) {
         path.push_str(ODD_ENDS[pick(dice, ODD_ENDS.len())]);
     }
-    let mut kind = if method == "PATCH" { KINDS[1 + pick(dice, 4)] } else { KINDS[0] };
+    let mut kind = if method == "PATCH" {
+        KINDS[1 + pick(dice, 4)]
+    } else {
+        KINDS[0]
+    };
     if one_in(dice, 12) {
         kind = KINDS[pick(dice, KINDS.len())];
     }
     let body = match (object, kind) {
         (Value::Null, _) => Vec::new(),
-        (_, "application/json-patch+json") => bent(json!([
-            {"op": "add", "path": "/metadata/labels", "value": {"a": "b"}},
-            {"op": "replace", "path": "/spec/size", "value": 5},
-        ]), dice),
+        (_, "application/json-patch+json") => bent(
+            json!([
+                {"op": "add", "path": "/metadata/labels", "value": {"a": "b"}},
+                {"op": "replace", "path": "/spec/size", "value": 5},
+            ]),
+            dice,
+        ),
         (object, _) => bent(complete(collection, object.clone()), dice),
     };
     let mut request = Request::builder()
         .method(method)
         .uri(path)
         .header("content-type", kind)
-        .header("accept", ACCEPTS[pick(dice, ACCEPTS.len() + 8).min(ACCEPTS.len() - 1) % ACCEPTS.len()])
+        .header(
+            "accept",
+            ACCEPTS[pick(dice, ACCEPTS.len() + 8).min(ACCEPTS.len() - 1) % ACCEPTS.len()],
+        )
         .body(Bytes::from(body))
         .ok()?;
     if !one_in(dice, 40) {
@@ -186,7 +248,10 @@ fn mangled(samples: &[(&str, Value)], dice: &mut Dice) -> Option<Request<Bytes>>
 
 /// With apiVersion and kind, which an apply needs.
 fn complete(collection: &str, mut object: Value) -> Value {
-    let parts: Vec<&str> = collection.split('/').filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> = collection
+        .split('/')
+        .filter(|part| !part.is_empty())
+        .collect();
     let version = match parts.as_slice() {
         ["apis", group, version, ..] => format!("{group}/{version}"),
         _ => "v1".to_owned(),

@@ -61,7 +61,8 @@ fn head(ask: &Ask) -> Vec<Value> {
     let define = |name: &str, kind: &str, format: &str, priority: i64| json!({"name": name, "type": kind, "format": format, "description": "", "priority": priority});
     let mut all = vec![define("Name", "string", "name", 0)];
     for (name, _) in special(ask, &Value::Null, Timestamp::UNIX_EPOCH) {
-        all.push(define(name, "string", "", 0));
+        let wide = i64::from(matches!(name, "IP" | "Node"));
+        all.push(define(name, "string", "", wide));
     }
     for column in columns(ask) {
         let kind = match column.kind.as_str() {

@@ -468,14 +468,13 @@ fn no_new_finalizers(kind: &Kind, old: &Object, value: &Value) -> Result<(), Sta
 
 /// Did anything change that is neither metadata nor status?
 fn asks_more(kind: &Kind, before: &Value, after: &Value) -> bool {
-    let outside = |value: &Value| -> Vec<(String, Value)> {
+    let counts = |name: &str| name != "metadata" && !(name == "status" && kind.has("status"));
+    let outside = |value: &Value, other: &Value| {
         let members = value.as_object().into_iter().flatten();
-        members
-            .filter(|(name, _)| *name != "metadata" && !(*name == "status" && kind.has("status")))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect()
+        let mut members = members.filter(|(name, _)| counts(name));
+        members.any(|(name, value)| other.get(name) != Some(value))
     };
-    outside(before) != outside(after)
+    outside(before, after) || outside(after, before)
 }
 
 pub(super) fn place(value: &Value) -> (String, String) {

@@ -1,5 +1,9 @@
 //! What does a structural schema say about a custom object: unknown fields out, defaults in, types right?
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::paths::{list, strings, text};
@@ -248,15 +252,25 @@ fn check_pattern(value: &str, schema: &Value, at: &str, causes: &mut Vec<Cause>)
     if pattern.is_empty() {
         return;
     }
-    // a pattern that is none was refused with its definition, or is of a dialect we do not know
-    if let Ok(regex) = regex::Regex::new(pattern)
-        && !regex.is_match(value)
-    {
+    if !matches(pattern, value) {
         causes.push(invalid(
             at,
             &format!("\"{value}\": {at} in body should match '{pattern}'"),
         ));
     }
+}
+
+/// A pattern of a dialect we do not know matches everything. Compiled ones are kept: the same few come again and again.
+fn matches(pattern: &str, value: &str) -> bool {
+    thread_local! {
+        static KNOWN: RefCell<BTreeMap<String, Option<Regex>>> = const { RefCell::new(BTreeMap::new()) };
+    }
+    KNOWN.with_borrow_mut(|known| {
+        let regex = known
+            .entry(pattern.to_owned())
+            .or_insert_with(|| Regex::new(pattern).ok());
+        regex.as_ref().is_none_or(|regex| regex.is_match(value))
+    })
 }
 
 fn check_number(value: f64, schema: &Value, at: &str, causes: &mut Vec<Cause>) {
