@@ -2,27 +2,34 @@
 //!
 //! [`ask`] what is asked · [`kinds`], [`crds`] what is served · [`store`] what there is and what changed · [`rules`] what
 //! every write obeys · [`read`], [`write`], [`remove`], [`watch`] the verbs · [`patch`] the four dialects and who owns
-//! which field · [`users`], [`rbac`] who may · [`world`] who acts by itself, and when.
+//! which field · [`users`], [`rbac`] who may · [`world`], [`cast`] who acts by itself, and when.
 
 pub mod ask;
+pub mod cast;
+pub mod controllers;
 pub mod crds;
 pub mod defaults;
 mod discovery;
 mod events;
 mod faulty;
 pub mod kinds;
+pub mod kubelet;
+pub mod label_rules;
 pub mod names;
-mod namespaces;
+pub mod node_affinity;
 pub mod object;
+pub mod pace;
 pub mod patch;
 pub mod paths;
 mod print;
 pub mod rbac;
 mod read;
+pub mod reading;
 pub mod remove;
 mod reviews;
 pub mod rules;
 mod scale;
+pub mod scheduler;
 pub mod schema;
 mod seed;
 pub mod selectors;
@@ -30,6 +37,7 @@ mod settings;
 mod shape;
 pub mod status;
 pub mod store;
+pub mod taints;
 pub mod users;
 mod view;
 pub mod watch;
@@ -48,6 +56,7 @@ use crate::faults::Script;
 use crate::journal::Journal;
 use crate::machine::Ticket;
 use ask::{Ask, Verb};
+use cast::Cast;
 use rbac::Deed;
 pub use seed::fresh;
 pub use settings::Settings;
@@ -85,11 +94,14 @@ pub struct Said {
 }
 
 impl Kubernetes {
-    /// A fresh cluster with everyone who acts in it.
+    /// A fresh cluster with everyone who acts in it, and no machines.
     pub fn new(seed: u64, now: Timestamp) -> Self {
-        let mut actors = world::actors();
-        actors.push(Box::new(namespaces::Namespaces));
-        let mut world = World::new(fresh(seed, now), actors);
+        Self::with_cast(seed, now, &Cast::default())
+    }
+
+    /// A fresh cluster with these actors.
+    pub fn with_cast(seed: u64, now: Timestamp, cast: &Cast) -> Self {
+        let mut world = World::new(fresh(seed, now), cast.actors());
         world.notice(now);
         Self::with_world(world, seed)
     }

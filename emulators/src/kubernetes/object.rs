@@ -33,6 +33,8 @@ pub struct Meta {
     pub node: String,
     /// `status.phase`.
     pub phase: String,
+    /// Since when the condition `Ready` is True.
+    pub ready_since: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,6 +113,7 @@ impl Meta {
                 .and_then(|at| at.parse().ok()),
             node: text(&value["spec"]["nodeName"]),
             phase: text(&value["status"]["phase"]),
+            ready_since: ready_since(&value["status"]["conditions"]),
         }
     }
 }
@@ -130,6 +133,13 @@ impl Owner {
 pub fn label<'a>(sorted: &'a [(String, String)], key: &str) -> Option<&'a str> {
     let at = sorted.binary_search_by(|(have, _)| have.as_str().cmp(key));
     at.ok().map(|at| sorted[at].1.as_str())
+}
+
+fn ready_since(conditions: &Value) -> Option<Timestamp> {
+    let ready = list(conditions).find(|condition| condition["type"] == "Ready")?;
+    let since = ready["lastTransitionTime"].as_str();
+    let since = since.and_then(|since| since.parse().ok());
+    (ready["status"] == "True").then(|| since.unwrap_or(Timestamp::MIN))
 }
 
 /// Times in Kubernetes have whole seconds.

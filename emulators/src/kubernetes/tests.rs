@@ -186,7 +186,7 @@ fn a_watch_tells_what_enters_and_leaves_its_selector() {
 fn a_watch_can_begin_with_everything_and_say_when_it_is_through() {
     let mut client = Client::new();
     client.call("POST", MAPS, &map("m"));
-    let options = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    let options = "watch=true&labelSelector=app&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
     let mut watch = client.watch(&format!("{MAPS}?{options}"));
     let told = client.pull(&mut watch);
     assert_eq!(told[0].0, "ADDED");
