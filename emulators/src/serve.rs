@@ -14,8 +14,11 @@ use tokio::task::JoinHandle;
 use crate::boot::kubelet::{self, Booter};
 use crate::fronts::axum;
 use crate::fronts::engine::{Clock, Engine};
-use crate::fronts::https::{self, ServedApi};
+use crate::fronts::https::{Bound, ServedApi};
 use crate::kubernetes::Kubernetes;
+use crate::kubernetes::cast::Cast;
+use crate::kubernetes::kubelet::machines::show;
+use crate::kubernetes::kubelet::{Door, Machines};
 use crate::openstack::{Access, OpenStack, Settings, default_world};
 
 const LEARN: &str = "\
@@ -94,8 +97,11 @@ pub async fn serve(args: Args) -> Result<()> {
         Some(addr) => Some(serve_kubernetes(addr, &args).await?),
         None => None,
     };
+    // without a kubelet program, machines join the embedded cluster if there is one
+    let members = cluster.as_ref().map(|cluster| &cluster.machines);
+    let members = members.filter(|_| args.hollow_kubelet.is_none());
     let mut cloud = match args.openstack {
-        Some(addr) => Some(serve_openstack(addr, &args).await?),
+        Some(addr) => Some(serve_openstack(addr, &args, members).await?),
         None => None,
     };
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -121,11 +127,47 @@ struct Cloud {
     booting: JoinHandle<()>,
 }
 
-async fn serve_openstack(addr: SocketAddr, args: &Serve) -> Result<Cloud> {
+/// An embedded Kubernetes, and where machines announce themselves to its kubelets.
+struct Cluster {
+    served: ServedApi,
+    machines: Machines,
+}
+
+async fn serve_openstack(
+    addr: SocketAddr,
+    args: &Serve,
+    members: Option<&Machines>,
+) -> Result<Cloud> {
     let (world, access) = default_world(args.seed, Timestamp::now());
     let cloud = OpenStack::new(world, settings(args.boot_seconds), args.seed);
-    let (hand, effects) = kubelet::hand();
-    let engine = Engine::new(cloud, Clock::Wall, hand);
+    let (quit, stop) = oneshot::channel::<()>();
+    let stopped = async {
+        let _ = stop.await;
+    };
+    let (engine, booting) = match members {
+        Some(machines) => {
+            let (hand, lines) = machines.hand();
+            let engine = Engine::new(cloud, Clock::Wall, hand);
+            let screens = show(Arc::clone(&engine), lines);
+            let booting = tokio::spawn(async {
+                tokio::select! {
+                    () = screens => {}
+                    () = stopped => {}
+                }
+            });
+            (engine, booting)
+        }
+        None => {
+            let (hand, effects) = kubelet::hand();
+            let engine = Engine::new(cloud, Clock::Wall, hand);
+            let booter = Booter {
+                kubelet: args.hollow_kubelet.clone(),
+                dir: args.out.join("k"),
+            };
+            let booting = tokio::spawn(booter.run(Arc::clone(&engine), effects, stopped));
+            (engine, booting)
+        }
+    };
     let served = axum::serve(addr, Arc::clone(&engine))
         .await
         .with_context(|| format!("listening on --openstack {addr}"))?;
@@ -135,14 +177,6 @@ async fn serve_openstack(addr: SocketAddr, args: &Serve) -> Result<Cloud> {
         served.url(),
         args.out.join("openstack.env").display()
     );
-    let booter = Booter {
-        kubelet: args.hollow_kubelet.clone(),
-        dir: args.out.join("k"),
-    };
-    let (quit, stop) = oneshot::channel::<()>();
-    let booting = tokio::spawn(booter.run(engine, effects, async {
-        let _ = stop.await;
-    }));
     Ok(Cloud {
         served,
         quit,
@@ -150,12 +184,25 @@ async fn serve_openstack(addr: SocketAddr, args: &Serve) -> Result<Cloud> {
     })
 }
 
-async fn serve_kubernetes(addr: SocketAddr, args: &Serve) -> Result<ServedApi> {
-    let cluster = Kubernetes::new(args.seed, Timestamp::now());
-    let engine = Engine::new(cluster, Clock::Wall, Box::new(|_| {}));
-    let served = https::serve(addr, engine)
+async fn serve_kubernetes(addr: SocketAddr, args: &Serve) -> Result<Cluster> {
+    let bound = Bound::new(addr)
         .await
         .with_context(|| format!("listening on --kubernetes {addr}"))?;
+    let cast = Cast {
+        door: Door {
+            ca: Some(bound.ca().to_owned()),
+            endpoints: vec![bound.url()],
+        },
+        ..Cast::default()
+    };
+    let cluster = Kubernetes::with_cast(args.seed, Timestamp::now(), &cast);
+    let engine = Engine::new(cluster, Clock::Wall, Box::new(|_| {}));
+    let waking = Arc::clone(&engine);
+    cast.machines.on_order(move || {
+        let now = waking.now();
+        waking.with(|cluster| cluster.world.stir(now));
+    });
+    let served = bound.serve(engine)?;
     let path = args.out.join("kubeconfig");
     write_whole(&path, &served.kubeconfig())?;
     println!(
@@ -163,7 +210,10 @@ async fn serve_kubernetes(addr: SocketAddr, args: &Serve) -> Result<ServedApi> {
         served.url(),
         path.display()
     );
-    Ok(served)
+    Ok(Cluster {
+        served,
+        machines: cast.machines,
+    })
 }
 
 async fn ended(cloud: Option<&mut Cloud>) {
@@ -173,9 +223,9 @@ async fn ended(cloud: Option<&mut Cloud>) {
     }
 }
 
-async fn ended_api(cluster: Option<&mut ServedApi>) {
+async fn ended_api(cluster: Option<&mut Cluster>) {
     match cluster {
-        Some(cluster) => cluster.ended().await,
+        Some(cluster) => cluster.served.ended().await,
         None => std::future::pending().await,
     }
 }
