@@ -16,6 +16,7 @@ pub mod apply;
 pub mod audit;
 pub mod binary;
 pub mod cluster;
+pub mod conformance;
 pub mod demo;
 pub mod emulator;
 pub mod figures;

@@ -7,6 +7,7 @@ mod boot;
 mod brakes;
 mod canary;
 mod cluster;
+mod conformance;
 mod examples;
 mod first_node;
 mod large_list;

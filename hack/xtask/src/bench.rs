@@ -26,6 +26,13 @@ pub enum Command {
         #[arg(long)]
         dev: bool,
     },
+    /// The embedded Kubernetes with many nodes and pods: time, memory, watchers.
+    Emulators {
+        #[arg(long, default_value_t = 5_000)]
+        nodes: u64,
+        #[arg(long, default_value_t = 50_000)]
+        pods: u64,
+    },
     /// Conversion there and back of random objects of every kind; counts what was lost (nothing should be).
     Roundtrip {
         /// How many objects per kind.
@@ -46,6 +53,17 @@ pub fn run(command: &Command) -> Result<()> {
             &reviews.to_string(),
         ]),
         Command::Path { lone, burst, dev } => path(*lone, *burst, *dev),
+        Command::Emulators { nodes, pods } => cargo(&[
+            "run",
+            "--release",
+            "--package",
+            "emulators",
+            "--example",
+            "many",
+            "--",
+            &nodes.to_string(),
+            &pods.to_string(),
+        ]),
         Command::Roundtrip { objects } => cargo(&[
             "run",
             "--release",
