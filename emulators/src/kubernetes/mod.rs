@@ -16,6 +16,8 @@ pub mod pace;
 pub mod reading;
 pub mod rules;
 pub mod scheduler;
+#[cfg(test)]
+mod stage;
 pub mod status;
 pub mod store;
 pub mod taints;

@@ -57,6 +57,13 @@ impl World {
         }
     }
 
+    /// Something happened outside the store that an actor waits for: they look after their reaction time.
+    pub fn wake(&mut self, now: Timestamp) {
+        if self.look_at.is_none() {
+            self.look_at = now.checked_add(self.reaction).ok();
+        }
+    }
+
     /// When does somebody act next?
     pub fn due(&self) -> Option<Timestamp> {
         match (self.look_at, self.asked_for) {
