@@ -15,6 +15,7 @@ pub mod adapter;
 pub mod apply;
 pub mod binary;
 pub mod cluster;
+pub mod conformance;
 pub mod emulator;
 pub mod ground;
 pub mod openstack;

@@ -3,6 +3,7 @@
 
 mod boot;
 mod cluster;
+mod conformance;
 mod first_node;
 mod large_list;
 mod lease;

@@ -133,15 +133,33 @@ mod tests {
     #[test]
     fn every_operator_means_what_it_says() {
         let cases = [
-            (json!({"key": "app", "operator": "In", "values": ["web"]}), true),
-            (json!({"key": "x", "operator": "In", "values": ["web"]}), false),
-            (json!({"key": "app", "operator": "NotIn", "values": ["web"]}), false),
-            (json!({"key": "x", "operator": "NotIn", "values": ["web"]}), true),
+            (
+                json!({"key": "app", "operator": "In", "values": ["web"]}),
+                true,
+            ),
+            (
+                json!({"key": "x", "operator": "In", "values": ["web"]}),
+                false,
+            ),
+            (
+                json!({"key": "app", "operator": "NotIn", "values": ["web"]}),
+                false,
+            ),
+            (
+                json!({"key": "x", "operator": "NotIn", "values": ["web"]}),
+                true,
+            ),
             (json!({"key": "app", "operator": "Exists"}), true),
             (json!({"key": "x", "operator": "DoesNotExist"}), true),
             (json!({"key": "n", "operator": "Gt", "values": ["4"]}), true),
-            (json!({"key": "n", "operator": "Lt", "values": ["5"]}), false),
-            (json!({"key": "app", "operator": "Gt", "values": ["4"]}), false),
+            (
+                json!({"key": "n", "operator": "Lt", "values": ["5"]}),
+                false,
+            ),
+            (
+                json!({"key": "app", "operator": "Gt", "values": ["4"]}),
+                false,
+            ),
             (json!({"key": "app", "operator": "Sideways"}), false),
         ];
         for (expression, wanted) in cases {

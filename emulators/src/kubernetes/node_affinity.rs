@@ -71,20 +71,24 @@ impl Term {
     /// A term without requirements matches no node.
     pub fn matches(&self, name: &str, labels: &[(String, String)]) -> bool {
         let asks = !self.labels.is_empty() || !self.fields.is_empty();
-        asks && self.labels.hold(labels) && self.fields.rules().iter().all(|rule| {
-            let fields = [("metadata.name".to_owned(), name.to_owned())];
-            rule.holds(&fields)
-        })
+        asks && self.labels.hold(labels)
+            && self.fields.rules().iter().all(|rule| {
+                let fields = [("metadata.name".to_owned(), name.to_owned())];
+                rule.holds(&fields)
+            })
     }
 
     fn only_name(&self) -> Option<&str> {
-        self.fields.rules().iter().find_map(|rule| match &rule.test {
-            Test::In(names) if rule.key == "metadata.name" => match names.as_slice() {
-                [name] => Some(name.as_str()),
+        self.fields
+            .rules()
+            .iter()
+            .find_map(|rule| match &rule.test {
+                Test::In(names) if rule.key == "metadata.name" => match names.as_slice() {
+                    [name] => Some(name.as_str()),
+                    _ => None,
+                },
                 _ => None,
-            },
-            _ => None,
-        })
+            })
     }
 }
 
@@ -102,7 +106,8 @@ impl Liking {
 
 /// The node a daemon's pod was made for, before it is bound.
 pub fn target(pod: &Value) -> Option<&str> {
-    let required = &pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+    let required =
+        &pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
     let term = list(&required["nodeSelectorTerms"]).first()?;
     let field = list(&term["matchFields"]).first()?;
     (text(field, "key") == "metadata.name").then_some(())?;

@@ -12,6 +12,7 @@ use super::defaults;
 use super::kinds::Kind;
 use super::names;
 use super::object::{Object, stamp};
+use super::paths;
 use super::status::{Cause, Status};
 use super::store::{Store, key};
 
@@ -94,6 +95,9 @@ impl Store {
             members.remove("status");
         }
         defaults::on_create(kind, value);
+        if kind.id == "pods" {
+            self.rank(value)?;
+        }
         let meta = &mut value["metadata"];
         meta["uid"] = self.dice.uuid().into();
         meta["creationTimestamp"] = stamp(now).into();
@@ -202,6 +206,36 @@ impl Store {
         Err(Status::already_exists(&kind.id, &prefix))
     }
 
+    /// A pod's priority is its class's, or the default class's, or none.
+    fn rank(&self, pod: &mut Value) -> Result<(), Status> {
+        const ID: &str = "priorityclasses.scheduling.k8s.io";
+        let named = text(&pod["spec"], "priorityClassName").to_owned();
+        let class = if named.is_empty() {
+            let mut all = self.list(ID, None);
+            all.find(|class| class.value()["globalDefault"] == true)
+        } else {
+            self.get(ID, "", &named)
+        };
+        if class.is_none() && !named.is_empty() {
+            let why = format!("no PriorityClass with name {named} was found");
+            let name = text(&pod["metadata"], "name");
+            return Err(Status::forbidden("pods", name, &why));
+        }
+        let Some(class) = class else {
+            paths::default(pod, &["spec", "priority"], 0);
+            return Ok(());
+        };
+        let value = class.value();
+        paths::set(pod, &["spec", "priorityClassName"], class.name().into());
+        paths::set(pod, &["spec", "priority"], value["value"].clone());
+        paths::set(
+            pod,
+            &["spec", "preemptionPolicy"],
+            value["preemptionPolicy"].clone(),
+        );
+        Ok(())
+    }
+
     fn namespace_takes(&self, kind: &Kind, namespace: &str, name: &str) -> Result<(), Status> {
         if !kind.namespaced {
             return Ok(());
@@ -244,6 +278,13 @@ pub fn merge_update(
     value["kind"] = before["kind"].clone();
     if !value["metadata"].is_object() {
         return Err(Status::bad_request("metadata must be an object"));
+    }
+    if kind.id == "namespaces" && part == Part::Main {
+        paths::set(
+            &mut value,
+            &["spec", "finalizers"],
+            before["spec"]["finalizers"].clone(),
+        );
     }
     defaults::on_update(kind, &before, &mut value);
     for own in [
@@ -297,7 +338,7 @@ pub fn prepare_delete(
         meta["generation"] = (old.meta.generation + 1).into();
     }
     if kind.id == "namespaces" {
-        value["status"]["phase"] = "Terminating".into();
+        paths::set(&mut value, &["status", "phase"], "Terminating".into());
     }
     Ok(Some(value))
 }
@@ -427,14 +468,13 @@ fn no_new_finalizers(kind: &Kind, old: &Object, value: &Value) -> Result<(), Sta
 
 /// Did anything change that is neither metadata nor status?
 fn asks_more(kind: &Kind, before: &Value, after: &Value) -> bool {
-    let outside = |value: &Value| -> Vec<(String, Value)> {
+    let counts = |name: &str| name != "metadata" && !(name == "status" && kind.has("status"));
+    let outside = |value: &Value, other: &Value| {
         let members = value.as_object().into_iter().flatten();
-        members
-            .filter(|(name, _)| *name != "metadata" && !(*name == "status" && kind.has("status")))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect()
+        let mut members = members.filter(|(name, _)| counts(name));
+        members.any(|(name, value)| other.get(name) != Some(value))
     };
-    outside(before) != outside(after)
+    outside(before, after) || outside(after, before)
 }
 
 pub(super) fn place(value: &Value) -> (String, String) {

@@ -64,7 +64,10 @@ impl Taint {
 
 impl Toleration {
     pub fn of_pod(pod: &Value) -> Vec<Self> {
-        list(&pod["spec"]["tolerations"]).iter().map(Self::of).collect()
+        list(&pod["spec"]["tolerations"])
+            .iter()
+            .map(Self::of)
+            .collect()
     }
 
     pub fn of(value: &Value) -> Self {
@@ -81,12 +84,19 @@ impl Toleration {
     pub fn covers(&self, taint: &Taint) -> bool {
         let effect = self.effect.is_empty() || self.effect == taint.effect;
         let key = self.key == taint.key || self.key.is_empty() && self.value.is_none();
-        effect && key && self.value.as_ref().is_none_or(|value| *value == taint.value)
+        effect
+            && key
+            && self
+                .value
+                .as_ref()
+                .is_none_or(|value| *value == taint.value)
     }
 }
 
 pub fn tolerated(taint: &Taint, tolerations: &[Toleration]) -> bool {
-    tolerations.iter().any(|toleration| toleration.covers(taint))
+    tolerations
+        .iter()
+        .any(|toleration| toleration.covers(taint))
 }
 
 /// The first taint that keeps the pod away.
@@ -105,8 +115,14 @@ mod tests {
     fn a_toleration_covers_by_key_value_and_effect() {
         let taint = Taint::new("team", "a", "NoSchedule");
         let cases = [
-            (json!({"key": "team", "value": "a", "effect": "NoSchedule"}), true),
-            (json!({"key": "team", "operator": "Equal", "value": "a"}), true),
+            (
+                json!({"key": "team", "value": "a", "effect": "NoSchedule"}),
+                true,
+            ),
+            (
+                json!({"key": "team", "operator": "Equal", "value": "a"}),
+                true,
+            ),
             (json!({"key": "team", "value": "b"}), false),
             (json!({"key": "team", "operator": "Exists"}), true),
             (json!({"key": "other", "operator": "Exists"}), false),
@@ -114,14 +130,24 @@ mod tests {
             (json!({"operator": "Exists", "effect": "NoExecute"}), false),
         ];
         for (toleration, wanted) in cases {
-            assert_eq!(Toleration::of(&toleration).covers(&taint), wanted, "{toleration}");
+            assert_eq!(
+                Toleration::of(&toleration).covers(&taint),
+                wanted,
+                "{toleration}"
+            );
         }
     }
 
     #[test]
     fn taints_are_read_as_flags_write_them() {
-        assert_eq!(Taint::parse("a=b:NoSchedule"), Some(Taint::new("a", "b", "NoSchedule")));
-        assert_eq!(Taint::parse("a/b:NoExecute"), Some(Taint::new("a/b", "", "NoExecute")));
+        assert_eq!(
+            Taint::parse("a=b:NoSchedule"),
+            Some(Taint::new("a", "b", "NoSchedule"))
+        );
+        assert_eq!(
+            Taint::parse("a/b:NoExecute"),
+            Some(Taint::new("a/b", "", "NoExecute"))
+        );
         assert_eq!(Taint::parse("a=b"), None);
         assert_eq!(Taint::parse("a:Sometimes"), None);
     }

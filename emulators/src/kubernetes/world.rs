@@ -25,11 +25,6 @@ pub struct World {
     asked_for: Option<Timestamp>,
 }
 
-/// Everyone who acts in a fresh cluster, in the order in which they look.
-pub fn actors() -> Vec<Box<dyn Actor>> {
-    Vec::new()
-}
-
 impl World {
     pub fn new(store: Store, actors: Vec<Box<dyn Actor>>) -> Self {
         Self {

@@ -12,6 +12,13 @@ pub enum Command {
         #[arg(long, default_value_t = 100_000)]
         reviews: u64,
     },
+    /// The embedded Kubernetes with many nodes and pods: time, memory, watchers.
+    Emulators {
+        #[arg(long, default_value_t = 5_000)]
+        nodes: u64,
+        #[arg(long, default_value_t = 50_000)]
+        pods: u64,
+    },
     /// Conversion there and back of random objects of every kind; counts what was lost (nothing should be).
     Roundtrip {
         /// How many objects per kind.
@@ -30,6 +37,17 @@ pub fn run(command: &Command) -> Result<()> {
             "reviews",
             "--",
             &reviews.to_string(),
+        ]),
+        Command::Emulators { nodes, pods } => cargo(&[
+            "run",
+            "--release",
+            "--package",
+            "emulators",
+            "--example",
+            "many",
+            "--",
+            &nodes.to_string(),
+            &pods.to_string(),
         ]),
         Command::Roundtrip { objects } => cargo(&[
             "run",

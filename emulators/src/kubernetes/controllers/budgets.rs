@@ -25,7 +25,12 @@ impl Controller for Budgets {
     }
 
     fn children(&self) -> &'static [&'static str] {
-        &["pods", "replicasets.apps", "deployments.apps", "statefulsets.apps"]
+        &[
+            "pods",
+            "replicasets.apps",
+            "deployments.apps",
+            "statefulsets.apps",
+        ]
     }
 
     fn concerned(&self, store: &Store, child: &Object) -> Vec<String> {
@@ -35,7 +40,9 @@ impl Controller for Budgets {
             let value = budget.value();
             workload || rules(&value).hold(&child.meta.labels)
         });
-        concerned.map(|budget| key(budget.namespace(), budget.name())).collect()
+        concerned
+            .map(|budget| key(budget.namespace(), budget.name()))
+            .collect()
     }
 
     fn reconcile(
@@ -57,7 +64,11 @@ impl Controller for Budgets {
         });
         let healthy = i64::try_from(healthy.count()).unwrap_or(0);
         let (expected, desired) = demand(store, &value, &matched);
-        let allowed = if expected > 0 { (healthy - desired).max(0) } else { 0 };
+        let allowed = if expected > 0 {
+            (healthy - desired).max(0)
+        } else {
+            0
+        };
         let at = (object.namespace(), object.name());
         let _ = store.change(self.kind(), at, now, |value| {
             let generation = value["metadata"]["generation"].clone();

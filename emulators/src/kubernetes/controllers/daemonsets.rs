@@ -77,10 +77,9 @@ impl Controller for DaemonSets {
         let (mut wanted, mut allowed) = (Vec::new(), Vec::new());
         for (name, spot) in &self.spots {
             let fits = needs.met_by(name, &spot.labels);
-            let expelled = spot
-                .taints
-                .iter()
-                .any(|taint| taint.effect == "NoExecute" && !taints::tolerated(taint, &tolerations));
+            let expelled = spot.taints.iter().any(|taint| {
+                taint.effect == "NoExecute" && !taints::tolerated(taint, &tolerations)
+            });
             if fits && taints::repelled_by(&spot.taints, &tolerations).is_none() {
                 wanted.push(name.clone());
             }
@@ -89,7 +88,10 @@ impl Controller for DaemonSets {
             }
         }
         if object.meta.deleted_at.is_none() {
-            let goal = Goal { wanted: &wanted, allowed: &allowed };
+            let goal = Goal {
+                wanted: &wanted,
+                allowed: &allowed,
+            };
             self.place(store, (object, &value), &goal, now);
             self.update(store, (object, &value), wanted.len(), now);
         }
@@ -112,7 +114,8 @@ impl DaemonSets {
     }
 
     fn look_at_nodes(&mut self, store: &Store) {
-        self.spots.retain(|name, _| store.get("nodes", "", name).is_some());
+        self.spots
+            .retain(|name, _| store.get("nodes", "", name).is_some());
         for node in store.list("nodes", None) {
             let known = self.spots.get(node.name());
             if known.is_some_and(|spot| spot.revision == node.meta.revision) {
@@ -130,13 +133,17 @@ impl DaemonSets {
     fn place(&self, store: &mut Store, set: (&Object, &Value), goal: &Goal<'_>, now: Timestamp) {
         let (object, value) = set;
         let mut have = by_node(store, object);
-        let absent = have.iter().filter(|(node, _)| goal.allowed.binary_search(node).is_err());
+        let absent = have
+            .iter()
+            .filter(|(node, _)| goal.allowed.binary_search(node).is_err());
         let mut gone: Vec<Arc<Object>> = absent.flat_map(|(_, pods)| pods.clone()).collect();
         for (node, mut pods) in std::mem::take(&mut have) {
             gone.extend(pods.iter().filter(|pod| pods::over(pod)).cloned());
             pods.retain(|pod| pods::active(pod));
             // the oldest stays
-            pods.sort_by_cached_key(|pod| text(&pod.value()["metadata"], "creationTimestamp").to_owned());
+            pods.sort_by_cached_key(|pod| {
+                text(&pod.value()["metadata"], "creationTimestamp").to_owned()
+            });
             gone.extend(pods.iter().skip(1).cloned());
             have.insert(node, pods);
         }
@@ -168,7 +175,10 @@ impl DaemonSets {
         let all: Vec<Arc<Object>> = pods::of(store, object);
         let total = i64::try_from(wanted).unwrap_or(0);
         let most = share(&strategy["rollingUpdate"]["maxUnavailable"], total, true).unwrap_or(1);
-        let ready = all.iter().filter(|pod| pods::ready(pod) && pods::active(pod)).count();
+        let ready = all
+            .iter()
+            .filter(|pod| pods::ready(pod) && pods::active(pod))
+            .count();
         let missing = total - i64::try_from(ready).unwrap_or(0);
         let mut may_go = (most.max(1) - missing).max(0);
         for pod in all.iter().filter(|pod| pods::active(pod)) {

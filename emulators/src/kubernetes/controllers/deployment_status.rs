@@ -11,7 +11,12 @@ use crate::kubernetes::object::{Object, stamp};
 use crate::kubernetes::reading::{after, count, instant, open};
 use crate::kubernetes::store::Store;
 
-const COUNTS: [&str; 4] = ["replicas", "updatedReplicas", "readyReplicas", "availableReplicas"];
+const COUNTS: [&str; 4] = [
+    "replicas",
+    "updatedReplicas",
+    "readyReplicas",
+    "availableReplicas",
+];
 
 /// Writes the status. Returns when a rollout that stands still has stood for too long.
 pub fn report(
@@ -23,18 +28,25 @@ pub fn report(
     let counted = counted(store, object, value);
     let name = object.name().to_owned();
     let mut again = None;
-    let _ = store.change("deployments.apps", (object.namespace(), &name), now, |value| {
-        let spec = value["spec"].clone();
-        let generation = value["metadata"]["generation"].clone();
-        let status = open(value, "status");
-        let moved = COUNTS.iter().any(|member| status[member] != counted[member]);
-        if let (Some(into), Some(from)) = (status.as_object_mut(), counted.as_object()) {
-            into.extend(from.clone());
-        }
-        status["observedGeneration"] = generation;
-        available(status, &spec, now);
-        again = progressing(status, &spec, moved, now);
-    });
+    let _ = store.change(
+        "deployments.apps",
+        (object.namespace(), &name),
+        now,
+        |value| {
+            let spec = value["spec"].clone();
+            let generation = value["metadata"]["generation"].clone();
+            let status = open(value, "status");
+            let moved = COUNTS
+                .iter()
+                .any(|member| status[member] != counted[member]);
+            if let (Some(into), Some(from)) = (status.as_object_mut(), counted.as_object()) {
+                into.extend(from.clone());
+            }
+            status["observedGeneration"] = generation;
+            available(status, &spec, now);
+            again = progressing(status, &spec, moved, now);
+        },
+    );
     again
 }
 
@@ -42,8 +54,11 @@ fn counted(store: &Store, object: &Object, value: &Value) -> Value {
     let hash = pods::hash(&value["spec"]["template"]);
     let all = sets(store, object);
     let sum = |member: &str, current_only: bool| -> i64 {
-        let sets = all.iter().filter(|set| !current_only || is_current(set, &hash));
-        sets.map(|set| count(&set.value()["status"][member], 0)).sum()
+        let sets = all
+            .iter()
+            .filter(|set| !current_only || is_current(set, &hash));
+        sets.map(|set| count(&set.value()["status"][member], 0))
+            .sum()
     };
     let wanted = count(&value["spec"]["replicas"], 1);
     let (have, available) = (sum("replicas", false), sum("availableReplicas", false));
@@ -59,9 +74,17 @@ fn available(status: &mut Value, spec: &Value, now: Timestamp) {
     let (_, unavailable) = bounds(&spec["strategy"]["rollingUpdate"], wanted);
     let enough = count(&status["availableReplicas"], 0) >= wanted - unavailable;
     let (state, reason, message) = if enough {
-        ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
+        (
+            "True",
+            "MinimumReplicasAvailable",
+            "Deployment has minimum availability.",
+        )
     } else {
-        ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.")
+        (
+            "False",
+            "MinimumReplicasUnavailable",
+            "Deployment does not have minimum availability.",
+        )
     };
     let condition = Condition {
         kind: "Available",
@@ -75,7 +98,8 @@ fn available(status: &mut Value, spec: &Value, now: Timestamp) {
 fn progressing(status: &mut Value, spec: &Value, moved: bool, now: Timestamp) -> Option<Timestamp> {
     let wanted = count(&spec["replicas"], 1);
     let at_goal = |member: &str| count(&status[member], 0) == wanted;
-    let complete = at_goal("replicas") && at_goal("updatedReplicas") && at_goal("availableReplicas");
+    let complete =
+        at_goal("replicas") && at_goal("updatedReplicas") && at_goal("availableReplicas");
     let before = condition_of(status, "Progressing").cloned();
     let since = before
         .as_ref()
@@ -85,8 +109,16 @@ fn progressing(status: &mut Value, spec: &Value, moved: bool, now: Timestamp) ->
     let limit = after(since, deadline(&json!({"spec": spec})));
     let late = !complete && limit <= now;
     let (state, reason, message) = match (complete, late) {
-        (true, _) => ("True", "NewReplicaSetAvailable", "ReplicaSet has successfully progressed."),
-        (_, true) => ("False", "ProgressDeadlineExceeded", "ReplicaSet has timed out progressing."),
+        (true, _) => (
+            "True",
+            "NewReplicaSetAvailable",
+            "ReplicaSet has successfully progressed.",
+        ),
+        (_, true) => (
+            "False",
+            "ProgressDeadlineExceeded",
+            "ReplicaSet has timed out progressing.",
+        ),
         _ => ("True", "ReplicaSetUpdated", "ReplicaSet is progressing."),
     };
     let condition = Condition {
@@ -111,7 +143,9 @@ fn put(status: &mut Value, condition: Condition<'_>, now: Timestamp) {
         return;
     };
     let same = before.filter(|before| {
-        ["status", "reason", "message"].iter().all(|member| before[member] == after[member])
+        ["status", "reason", "message"]
+            .iter()
+            .all(|member| before[member] == after[member])
     });
     after["lastUpdateTime"] = same.map_or_else(
         || stamp(now).into(),

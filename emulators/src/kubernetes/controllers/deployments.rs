@@ -44,7 +44,9 @@ impl Controller for Deployments {
             }
             _ => None,
         };
-        name.map(|name| key(child.namespace(), &name)).into_iter().collect()
+        name.map(|name| key(child.namespace(), &name))
+            .into_iter()
+            .collect()
     }
 
     fn reconcile(

@@ -67,7 +67,9 @@ impl Evictor {
         }
         match self.pods.read(store) {
             News::All => dirty.extend(store.list("pods", None).map(|pod| key_of(pod))),
-            News::Since(changes) => dirty.extend(changes.iter().map(|change| key_of(&change.object))),
+            News::Since(changes) => {
+                dirty.extend(changes.iter().map(|change| key_of(&change.object)))
+            }
         }
         dirty
     }
@@ -140,7 +142,10 @@ mod tests {
 
     #[test]
     fn the_shortest_toleration_counts_and_an_untolerated_taint_leaves_no_time() {
-        let taints = [Taint::new("a", "", "NoExecute"), Taint::new("b", "", "NoExecute")];
+        let taints = [
+            Taint::new("a", "", "NoExecute"),
+            Taint::new("b", "", "NoExecute"),
+        ];
         let toleration = |key: &str, seconds: Option<i64>| {
             Toleration::of(&json!({"key": key, "operator": "Exists", "tolerationSeconds": seconds}))
         };

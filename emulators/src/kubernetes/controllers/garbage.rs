@@ -31,7 +31,10 @@ impl Garbage {
         let (mut gone, mut look) = (Vec::new(), BTreeSet::new());
         let kinds: Vec<String> = store.kinds.iter().map(|kind| kind.id.clone()).collect();
         for kind in kinds {
-            let feed = self.feeds.entry(kind.clone()).or_insert_with(|| Feed::new(&kind));
+            let feed = self
+                .feeds
+                .entry(kind.clone())
+                .or_insert_with(|| Feed::new(&kind));
             let concerns = |object: &Object| {
                 !object.meta.owners.is_empty() || object.meta.deleted_at.is_some()
             };
@@ -121,10 +124,17 @@ fn lives(store: &Store, owner: &Owner, dependant: &Object) -> bool {
         .find(|reference| text(reference, "uid") == owner.uid);
     let version = reference.map_or("", |reference| text(reference, "apiVersion"));
     let (group, _) = version.split_once('/').unwrap_or(("", version));
-    let known = store.kinds.iter().find(|kind| kind.kind == owner.kind && kind.group == group);
+    let known = store
+        .kinds
+        .iter()
+        .find(|kind| kind.kind == owner.kind && kind.group == group);
     // a kind nobody serves may come: its dependants wait
     known.is_none_or(|kind| {
-        let namespace = if kind.namespaced { dependant.namespace() } else { "" };
+        let namespace = if kind.namespaced {
+            dependant.namespace()
+        } else {
+            ""
+        };
         let owned_by = store.get(&kind.id, namespace, &owner.name);
         owned_by.is_some_and(|object| object.meta.uid == owner.uid)
     })
@@ -173,7 +183,9 @@ fn let_go(store: &mut Store, owner: &Object, now: Timestamp) {
 fn take_off(store: &mut Store, what: (&str, &Object), finalizer: &str, now: Timestamp) {
     let (kind, object) = what;
     let _ = store.change(kind, (object.namespace(), object.name()), now, |value| {
-        without(&mut value["metadata"]["finalizers"], |have| have == finalizer);
+        without(&mut value["metadata"]["finalizers"], |have| {
+            have == finalizer
+        });
     });
 }
 

@@ -42,7 +42,9 @@ impl Controller for Jobs {
         if object.meta.deleted_at.is_some() {
             return None;
         }
-        let over = ["Complete", "Failed"].iter().find_map(|kind| condition(&value, kind));
+        let over = ["Complete", "Failed"]
+            .iter()
+            .find_map(|kind| condition(&value, kind));
         if let Some(over) = over {
             return forget_later(store, object, (&value, over), now);
         }
@@ -51,7 +53,8 @@ impl Controller for Jobs {
         let (done, failed) = (phase("Succeeded"), phase("Failed"));
         let active: Vec<&Arc<Object>> = have.iter().filter(|pod| pods::active(pod)).collect();
         let started = instant(&value["status"]["startTime"]).unwrap_or(now);
-        let until = seconds(&value["spec"]["activeDeadlineSeconds"]).map(|limit| after(started, limit));
+        let until =
+            seconds(&value["spec"]["activeDeadlineSeconds"]).map(|limit| after(started, limit));
         let late = until.is_some_and(|until| until <= now);
         let verdict = judge(&value, (done, failed), late);
         let suspended = value["spec"]["suspend"] == true;
@@ -102,7 +105,9 @@ fn start_more(
     let parallelism = usize::try_from(count(&value["spec"]["parallelism"], 1)).unwrap_or(0);
     let left = value["spec"]["completions"]
         .as_u64()
-        .map_or(parallelism, |wanted| usize::try_from(wanted).unwrap_or(0).saturating_sub(done));
+        .map_or(parallelism, |wanted| {
+            usize::try_from(wanted).unwrap_or(0).saturating_sub(done)
+        });
     let goal = parallelism.min(left);
     let mut running = active;
     while running < goal {
@@ -129,14 +134,31 @@ fn report(store: &mut Store, object: &Object, seen: (Verdict, [usize; 3]), now: 
         if !status["startTime"].is_string() {
             status["startTime"] = stamp(now).into();
         }
-        for (member, number) in [("active", active), ("ready", active), ("succeeded", done), ("failed", failed)] {
+        for (member, number) in [
+            ("active", active),
+            ("ready", active),
+            ("succeeded", done),
+            ("failed", failed),
+        ] {
             status[member] = json!(number);
         }
         let (kind, reason, message) = match verdict {
             Verdict::Going => return,
-            Verdict::Complete => ("Complete", "CompletionsReached", "Reached expected number of succeeded pods"),
-            Verdict::BackoffLimit => ("Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit"),
-            Verdict::Deadline => ("Failed", "DeadlineExceeded", "Job was active longer than specified deadline"),
+            Verdict::Complete => (
+                "Complete",
+                "CompletionsReached",
+                "Reached expected number of succeeded pods",
+            ),
+            Verdict::BackoffLimit => (
+                "Failed",
+                "BackoffLimitExceeded",
+                "Job has reached the specified backoff limit",
+            ),
+            Verdict::Deadline => (
+                "Failed",
+                "DeadlineExceeded",
+                "Job was active longer than specified deadline",
+            ),
         };
         if verdict == Verdict::Complete {
             status["completionTime"] = stamp(now).into();

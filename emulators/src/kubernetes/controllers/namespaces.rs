@@ -28,7 +28,11 @@ impl Controller for Namespaces {
     /// What every namespace has comes back when somebody deletes it.
     fn concerned(&self, _: &Store, child: &Object) -> Vec<String> {
         let own = matches!(child.name(), "default" | "kube-root-ca.crt");
-        if own { vec![key("", child.namespace())] } else { Vec::new() }
+        if own {
+            vec![key("", child.namespace())]
+        } else {
+            Vec::new()
+        }
     }
 
     fn reconcile(
@@ -74,7 +78,9 @@ fn empty(store: &mut Store, namespace: &str, now: Timestamp) -> Option<Timestamp
             let _ = store.delete(kind, (namespace, &name), &Deletion::default(), now);
         }
     }
-    let left = kinds.iter().any(|kind| store.list(kind, Some(namespace)).next().is_some());
+    let left = kinds
+        .iter()
+        .any(|kind| store.list(kind, Some(namespace)).next().is_some());
     if left {
         return now.checked_add(jiff::SignedDuration::from_millis(500)).ok();
     }

@@ -122,7 +122,8 @@ fn lose(store: &mut Store, name: &str, now: Timestamp) {
     let Some(value) = known else {
         return;
     };
-    let unknown = condition(&value, "Ready").is_some_and(|ready| text(ready, "status") == "Unknown");
+    let unknown =
+        condition(&value, "Ready").is_some_and(|ready| text(ready, "status") == "Unknown");
     if unknown {
         return;
     }
@@ -201,5 +202,9 @@ fn wanted_taints(node: &Value, now: Timestamp) -> Value {
             taints.push(json!({"key": key, "effect": effect, "timeAdded": stamp(now)}));
         }
     }
-    if taints.is_empty() { Value::Null } else { taints.into() }
+    if taints.is_empty() {
+        Value::Null
+    } else {
+        taints.into()
+    }
 }

@@ -37,7 +37,10 @@ pub fn available_at(pod: &Object, min_ready: SignedDuration) -> Option<Timestamp
 pub fn of(store: &Store, owner: &Object) -> Vec<Arc<Object>> {
     let owned = store.owned_by(&owner.meta.uid);
     let pods = owned.filter(|(kind, pod)| {
-        *kind == "pods" && pod.controller().is_some_and(|own| own.uid == owner.meta.uid)
+        *kind == "pods"
+            && pod
+                .controller()
+                .is_some_and(|own| own.uid == owner.meta.uid)
     });
     pods.map(|(_, pod)| Arc::clone(pod)).collect()
 }
@@ -49,7 +52,10 @@ pub fn least_missed_first(pods: &mut [Arc<Object>]) {
         let running = pod.meta.phase == "Running";
         let value = pod.value();
         let cost = &value["metadata"]["annotations"]["controller.kubernetes.io/pod-deletion-cost"];
-        let cost: i64 = cost.as_str().and_then(|cost| cost.parse().ok()).unwrap_or(0);
+        let cost: i64 = cost
+            .as_str()
+            .and_then(|cost| cost.parse().ok())
+            .unwrap_or(0);
         let created = text(&value["metadata"], "creationTimestamp").to_owned();
         let order = (bound, running, ready(pod), cost);
         (order, Reverse(created), pod.name().to_owned())
@@ -85,9 +91,11 @@ pub fn hash(template: &Value) -> String {
     const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut canonical = String::new();
     write_sorted(template, &mut canonical);
-    let mut bits = canonical.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let mut bits = canonical
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
     let mut name = String::new();
     for _ in 0..9 {
         let at = usize::try_from(bits % LETTERS.len() as u64).unwrap_or_default();

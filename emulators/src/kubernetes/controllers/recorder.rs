@@ -88,7 +88,11 @@ fn involved(about: &Object, value: &Value) -> Value {
 impl Forgetter {
     pub fn new(keep: SignedDuration) -> Self {
         Self {
-            keep: if keep.is_zero() { SignedDuration::from_hours(1) } else { keep },
+            keep: if keep.is_zero() {
+                SignedDuration::from_hours(1)
+            } else {
+                keep
+            },
             feed: super::feed::Feed::new("events"),
             queue: VecDeque::new(),
         }

@@ -76,12 +76,7 @@ impl ReplicaSets {
 }
 
 /// Counts, and says when the next pod will have been ready for long enough.
-fn report(
-    store: &mut Store,
-    object: &Object,
-    value: &Value,
-    now: Timestamp,
-) -> Option<Timestamp> {
+fn report(store: &mut Store, object: &Object, value: &Value, now: Timestamp) -> Option<Timestamp> {
     let min_ready = seconds(&value["spec"]["minReadySeconds"]).unwrap_or(SignedDuration::ZERO);
     let mut have = pods::of(store, object);
     have.retain(|pod| pods::active(pod));
@@ -91,7 +86,9 @@ fn report(
         labels.iter().all(|label| own.binary_search(label).is_ok())
     });
     let ready = have.iter().filter(|pod| pods::ready(pod)).count();
-    let available = have.iter().filter(|pod| pods::available(pod, min_ready, now));
+    let available = have
+        .iter()
+        .filter(|pod| pods::available(pod, min_ready, now));
     let status = json!({
         "replicas": have.len(), "fullyLabeledReplicas": labelled.count(), "readyReplicas": ready,
         "availableReplicas": available.count(), "observedGeneration": object.meta.generation,

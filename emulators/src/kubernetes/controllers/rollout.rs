@@ -168,17 +168,31 @@ mod tests {
 
     #[test]
     fn recreate_waits_for_the_last_old_pod() {
-        let recreate = Rollout { recreate: true, ..TEN };
-        check(&recreate, &[set("old", 10, 10), set("new", 0, 0)], &[("old", 0)]);
+        let recreate = Rollout {
+            recreate: true,
+            ..TEN
+        };
+        check(
+            &recreate,
+            &[set("old", 10, 10), set("new", 0, 0)],
+            &[("old", 0)],
+        );
         let mut leaving = set("old", 0, 0);
         leaving.has_pods = true;
         check(&recreate, &[leaving, set("new", 0, 0)], &[]);
-        check(&recreate, &[set("old", 0, 0), set("new", 0, 0)], &[("new", 10)]);
+        check(
+            &recreate,
+            &[set("old", 0, 0), set("new", 0, 0)],
+            &[("new", 10)],
+        );
     }
 
     #[test]
     fn a_paused_one_scales_but_does_not_roll() {
-        let paused = Rollout { paused: true, ..TEN };
+        let paused = Rollout {
+            paused: true,
+            ..TEN
+        };
         check(&paused, &[set("old", 5, 5)], &[("old", 10)]);
         check(&paused, &[set("old", 10, 10), set("new", 0, 0)], &[]);
     }
@@ -187,6 +201,9 @@ mod tests {
     fn surge_rounds_up_and_unavailable_down_and_not_both_are_zero() {
         assert_eq!(bounds(&Value::Null, 10), (3, 2));
         assert_eq!(bounds(&Value::Null, 1), (1, 0));
-        assert_eq!(bounds(&json!({"maxSurge": 0, "maxUnavailable": 0}), 5), (0, 1));
+        assert_eq!(
+            bounds(&json!({"maxSurge": 0, "maxUnavailable": 0}), 5),
+            (0, 1)
+        );
     }
 }

@@ -148,24 +148,31 @@ fn update(store: &mut Store, set: (&Object, &Value), hash: &str, now: Timestamp)
     }
     let partition = count(&strategy["rollingUpdate"]["partition"], 0);
     let revision = format!("{}-{hash}", object.name());
-    for ordinal in ordinals(value).rev().take_while(|ordinal| *ordinal >= partition) {
+    for ordinal in ordinals(value)
+        .rev()
+        .take_while(|ordinal| *ordinal >= partition)
+    {
         let name = format!("{}-{ordinal}", object.name());
         let pod = store.get("pods", object.namespace(), &name);
         if pod.is_some_and(|pod| pod.label(REVISION) != Some(revision.as_str())) {
-            let _ = store.delete("pods", (object.namespace(), &name), &Deletion::default(), now);
+            let _ = store.delete(
+                "pods",
+                (object.namespace(), &name),
+                &Deletion::default(),
+                now,
+            );
             return;
         }
     }
 }
 
-fn report(
-    store: &mut Store,
-    object: &Object,
-    value: &Value,
-    now: Timestamp,
-) -> Option<Timestamp> {
+fn report(store: &mut Store, object: &Object, value: &Value, now: Timestamp) -> Option<Timestamp> {
     let min_ready = seconds(&value["spec"]["minReadySeconds"]).unwrap_or(SignedDuration::ZERO);
-    let revision = format!("{}-{}", object.name(), pods::hash(&value["spec"]["template"]));
+    let revision = format!(
+        "{}-{}",
+        object.name(),
+        pods::hash(&value["spec"]["template"])
+    );
     let have = pods::of(store, object);
     let living: Vec<&Arc<Object>> = have.iter().filter(|pod| !pods::over(pod)).collect();
     let number = |test: &dyn Fn(&Object) -> bool| living.iter().filter(|pod| test(pod)).count();
@@ -182,7 +189,11 @@ fn report(
         "observedGeneration": object.meta.generation,
     });
     let at = (object.namespace(), object.name());
-    let _ = store.change("statefulsets.apps", at, now, |value| value["status"] = status);
-    let next = living.iter().filter_map(|pod| pods::available_at(pod, min_ready));
+    let _ = store.change("statefulsets.apps", at, now, |value| {
+        value["status"] = status
+    });
+    let next = living
+        .iter()
+        .filter_map(|pod| pods::available_at(pod, min_ready));
     next.filter(|at| *at > now).min()
 }

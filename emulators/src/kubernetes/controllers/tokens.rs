@@ -62,7 +62,9 @@ pub fn accepted(store: &Store, token: &str, now: Timestamp) -> bool {
     let is = |member: &str, wanted: &str| entry(&value, member).as_deref() == Some(wanted);
     let expired = match entry(&value, "expiration") {
         None => false,
-        Some(until) => until.parse::<Timestamp>().map_or(true, |until| until <= now),
+        Some(until) => until
+            .parse::<Timestamp>()
+            .map_or(true, |until| until <= now),
     };
     text(&value, "type") == TYPE
         && object.meta.deleted_at.is_none()

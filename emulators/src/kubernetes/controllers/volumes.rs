@@ -32,8 +32,11 @@ impl Controller for Volumes {
 
     /// A new volume or class may be what any unbound claim waits for.
     fn concerned(&self, store: &Store, _: &Object) -> Vec<String> {
-        let all = store.list(CLAIMS, None).filter(|claim| claim.meta.phase != "Bound");
-        all.map(|claim| key(claim.namespace(), claim.name())).collect()
+        let all = store
+            .list(CLAIMS, None)
+            .filter(|claim| claim.meta.phase != "Bound");
+        all.map(|claim| key(claim.namespace(), claim.name()))
+            .collect()
     }
 
     fn reconcile(
@@ -97,7 +100,10 @@ pub fn fitting(store: &Store, claim: &Value, node: Option<&Object>) -> Option<St
     let named = text(asked, "volumeName");
     let wanted = quantity::units(&asked["resources"]["requests"]["storage"]);
     let modes = strings(&asked["accessModes"]);
-    let (namespace, name) = (text(&claim["metadata"], "namespace"), text(&claim["metadata"], "name"));
+    let (namespace, name) = (
+        text(&claim["metadata"], "namespace"),
+        text(&claim["metadata"], "name"),
+    );
     let volumes = store.list(VOLUMES, None).filter(|volume| {
         if !named.is_empty() {
             return volume.name() == named;
@@ -107,7 +113,9 @@ pub fn fitting(store: &Store, claim: &Value, node: Option<&Object>) -> Option<St
         let reserved = &spec["claimRef"];
         let free = reserved.is_null()
             || text(reserved, "namespace") == namespace && text(reserved, "name") == name;
-        let has_modes = modes.iter().all(|mode| strings(&spec["accessModes"]).contains(mode));
+        let has_modes = modes
+            .iter()
+            .all(|mode| strings(&spec["accessModes"]).contains(mode));
         let needs = NodeNeeds::of_selector(&spec["nodeAffinity"]["required"]);
         free && has_modes
             && volume.meta.phase != "Released"
@@ -159,7 +167,9 @@ fn made_for(object: &Object, claim: &Value, place: (&Value, Option<&Object>)) ->
     let zone = node.and_then(|node| node.label(ZONE)).map(str::to_owned);
     let zone = zone.or_else(|| {
         let topologies = list(&class["allowedTopologies"]);
-        let zones = topologies.iter().flat_map(|one| list(&one["matchLabelExpressions"]));
+        let zones = topologies
+            .iter()
+            .flat_map(|one| list(&one["matchLabelExpressions"]));
         let zones = zones.filter(|one| text(one, "key") == ZONE);
         zones.flat_map(|one| strings(&one["values"])).min()
     });

@@ -74,7 +74,10 @@ impl Member {
         if store.get("nodes", "", &self.name).is_none() {
             let made = store.create("nodes", node, now);
             return made.map(|_| ()).map_err(|why| {
-                format!("kubelet: unable to register node \"{}\": {}", self.name, why.message)
+                format!(
+                    "kubelet: unable to register node \"{}\": {}",
+                    self.name, why.message
+                )
             });
         }
         // the machine was here before: its node is told so, and keeps what others wrote
@@ -117,7 +120,12 @@ impl Member {
             node["spec"]["providerID"] = id.as_str().into();
         }
         for (kind, reason, message) in PRESSURES {
-            let fine = Condition { kind, status: "False", reason, message };
+            let fine = Condition {
+                kind,
+                status: "False",
+                reason,
+                message,
+            };
             conditions::set(&mut node["status"], fine, HEARTBEAT, now);
         }
         let starting = Condition {
@@ -133,7 +141,12 @@ impl Member {
     pub(super) fn say_ready(&self, store: &mut Store, now: Timestamp) {
         let _ = store.change("nodes", ("", &self.name), now, |node| {
             for (kind, reason, message) in PRESSURES {
-                let fine = Condition { kind, status: "False", reason, message };
+                let fine = Condition {
+                    kind,
+                    status: "False",
+                    reason,
+                    message,
+                };
                 conditions::set(open(node, "status"), fine, HEARTBEAT, now);
             }
             let ready = Condition {
@@ -162,7 +175,8 @@ impl Member {
             }
             return;
         }
-        let owner = json!({"apiVersion": "v1", "kind": "Node", "name": self.name, "uid": node.meta.uid});
+        let owner =
+            json!({"apiVersion": "v1", "kind": "Node", "name": self.name, "uid": node.meta.uid});
         let lease = json!({
             "metadata": {"namespace": LEASE_HOME, "name": self.name, "ownerReferences": [owner]},
             "spec": {
@@ -174,9 +188,21 @@ impl Member {
 }
 
 const PRESSURES: [(&str, &str, &str); 3] = [
-    ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-    ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-    ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    (
+        "MemoryPressure",
+        "KubeletHasSufficientMemory",
+        "kubelet has sufficient memory available",
+    ),
+    (
+        "DiskPressure",
+        "KubeletHasNoDiskPressure",
+        "kubelet has no disk pressure",
+    ),
+    (
+        "PIDPressure",
+        "KubeletHasSufficientPID",
+        "kubelet has sufficient PID available",
+    ),
 ];
 
 fn condition_is(node: &Value, status: &str) -> bool {
@@ -190,7 +216,9 @@ fn refusal(plan: &JoinPlan, door: &Door, store: &Store, now: Timestamp) -> Optio
     let bare = |url: &str| url.trim_end_matches('/').to_owned();
     let known = door.endpoints.iter().any(|one| bare(one) == bare(endpoint));
     if !door.endpoints.is_empty() && !known {
-        return Some(format!("the API server at {endpoint} did not answer within 1m0s"));
+        return Some(format!(
+            "the API server at {endpoint} did not answer within 1m0s"
+        ));
     }
     let lines = |pem: &str| pem.split_whitespace().collect::<String>();
     if let Some(ca) = &door.ca
@@ -210,7 +238,10 @@ fn refusal(plan: &JoinPlan, door: &Door, store: &Store, now: Timestamp) -> Optio
 }
 
 fn capacity(boot: &Boot, plan: &JoinPlan) -> Value {
-    let pods = plan.max_pods.as_deref().and_then(|max| max.parse::<u32>().ok());
+    let pods = plan
+        .max_pods
+        .as_deref()
+        .and_then(|max| max.parse::<u32>().ok());
     let mut capacity = json!({
         "cpu": boot.size.cpus.to_string(),
         "memory": format!("{}Mi", boot.size.memory_mib),
@@ -229,7 +260,12 @@ fn labels(plan: &JoinPlan) -> Result<Value, String> {
         "kubernetes.io/hostname": plan.node_name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
         "beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64",
     });
-    for pair in plan.labels.iter().flat_map(|all| all.split(',')).filter(|pair| !pair.is_empty()) {
+    for pair in plan
+        .labels
+        .iter()
+        .flat_map(|all| all.split(','))
+        .filter(|pair| !pair.is_empty())
+    {
         let (key, value) = pair
             .split_once('=')
             .ok_or_else(|| format!("kubelet: --node-labels: {pair:?} is not key=value"))?;

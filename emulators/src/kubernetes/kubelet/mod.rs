@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use self::join::Member;
 pub use self::join::Door;
+use self::join::Member;
 pub use self::machines::Machines;
 use self::machines::{Order, Screen};
 use super::controllers::driver::Alarms;
@@ -155,11 +155,15 @@ impl Kubelets {
         self.joined += 1;
         let member = match Member::join(&running.boot, &self.door, (store, self.joined), now) {
             Ok((member, words)) => {
-                words.iter().for_each(|words| running.screen.show(machine, words));
+                words
+                    .iter()
+                    .for_each(|words| running.screen.show(machine, words));
                 member
             }
             Err(words) => {
-                words.iter().for_each(|words| running.screen.show(machine, words));
+                words
+                    .iter()
+                    .for_each(|words| running.screen.show(machine, words));
                 return;
             }
         };
@@ -168,7 +172,12 @@ impl Kubelets {
         self.by_node.insert(node.clone(), machine.to_owned());
         let machine = machine.to_owned();
         let at = after(now, self.pace.ready);
-        self.alarms.set(at, Alarm::Ready { machine: machine.clone() });
+        self.alarms.set(
+            at,
+            Alarm::Ready {
+                machine: machine.clone(),
+            },
+        );
         let at = after(now, self.pace.renew);
         self.alarms.set(at, Alarm::Renew { machine });
         let here: Vec<_> = store.pods_on(&node).cloned().collect();
@@ -183,7 +192,10 @@ impl Kubelets {
             return;
         };
         let key = key(pod.namespace(), pod.name());
-        let known = self.pods.get(&key).filter(|stage| stage.uid == pod.meta.uid);
+        let known = self
+            .pods
+            .get(&key)
+            .filter(|stage| stage.uid == pod.meta.uid);
         let value = pod.value();
         let (life, until) = if pod.meta.deleted_at.is_some() {
             let started = known.is_none_or(|stage| stage.now != Life::Starting);
@@ -246,15 +258,26 @@ impl Kubelets {
         let (write, next): (fn(&mut Value, &str, Timestamp), _) = match stage.now {
             Life::Starting if inits > 0 => {
                 let time = self.pace.init.saturating_mul(inits);
-                (pod::initializing, Some((Life::Initializing, Some(after(now, time)))))
+                (
+                    pod::initializing,
+                    Some((Life::Initializing, Some(after(now, time)))),
+                )
             }
             Life::Starting | Life::Initializing => {
                 let end = pod::ends_after(&value, self.pace.run);
-                (pod::running, Some((Life::Running, end.map(|end| after(now, end)))))
+                (
+                    pod::running,
+                    Some((Life::Running, end.map(|end| after(now, end)))),
+                )
             }
-            Life::Running if object.meta.phase == "Running" && object.meta.ready_since.is_none() => {
+            Life::Running
+                if object.meta.phase == "Running" && object.meta.ready_since.is_none() =>
+            {
                 let end = pod::ends_after(&value, self.pace.run);
-                (pod::running, Some((Life::Running, end.map(|end| after(now, end)))))
+                (
+                    pod::running,
+                    Some((Life::Running, end.map(|end| after(now, end)))),
+                )
             }
             Life::Running if pod::ends_after(&value, self.pace.run).is_some() => (pod::ended, None),
             Life::Running => return,
@@ -306,7 +329,10 @@ impl Actor for Kubelets {
             News::Since(changes) => {
                 for change in changes {
                     let object = &change.object;
-                    match store.get("pods", object.namespace(), object.name()).cloned() {
+                    match store
+                        .get("pods", object.namespace(), object.name())
+                        .cloned()
+                    {
                         Some(pod) => self.look(&pod, now),
                         None => {
                             self.pods.remove(&key(object.namespace(), object.name()));

@@ -72,7 +72,11 @@ pub(super) fn running(pod: &mut Value, address: &str, now: Timestamp) {
         status["initContainerStatuses"] = init_states(&spec["initContainers"], now);
     }
     status["containerStatuses"] = states(&spec["containers"], true, &running_since(now));
-    for kind in ["PodReadyToStartContainers", "Initialized", "ContainersReady"] {
+    for kind in [
+        "PodReadyToStartContainers",
+        "Initialized",
+        "ContainersReady",
+    ] {
         conditions::set(status, fine(kind), None, now);
     }
     if open {
@@ -94,7 +98,8 @@ pub(super) fn ended(pod: &mut Value, _: &str, now: Timestamp) {
         ("Failed", "Error")
     };
     status["phase"] = phase.into();
-    let state = json!({"terminated": {"exitCode": code, "reason": reason, "finishedAt": stamp(now)}});
+    let state =
+        json!({"terminated": {"exitCode": code, "reason": reason, "finishedAt": stamp(now)}});
     status["containerStatuses"] = states(&spec["containers"], false, &state);
     not_ready(status, "PodCompleted", now);
 }
@@ -149,7 +154,8 @@ fn states(containers: &Value, ready: bool, state: &Value) -> Value {
 fn init_states(containers: &Value, now: Timestamp) -> Value {
     let each = list(containers).iter().flat_map(|container| {
         let sidecar = text(container, "restartPolicy") == "Always";
-        let done = json!({"terminated": {"exitCode": 0, "reason": "Completed", "finishedAt": stamp(now)}});
+        let done =
+            json!({"terminated": {"exitCode": 0, "reason": "Completed", "finishedAt": stamp(now)}});
         let state = if sidecar { running_since(now) } else { done };
         list(&states(&json!([container]), true, &state)).to_vec()
     });

@@ -92,7 +92,9 @@ impl Amounts {
     }
 
     pub fn other(&self, name: &str) -> i64 {
-        let at = self.other.binary_search_by(|(have, _)| have.as_str().cmp(name));
+        let at = self
+            .other
+            .binary_search_by(|(have, _)| have.as_str().cmp(name));
         at.map_or(0, |at| self.other[at].1)
     }
 
@@ -139,18 +141,54 @@ mod tests {
     fn a_pod_needs_its_containers_or_its_start_whichever_is_more() {
         let needs = |cpu: &str| json!({"requests": {"cpu": cpu}});
         let cases = [
-            ("sum of containers", json!({"containers": [{"resources": needs("1")}, {"resources": needs("500m")}]}), 1500),
-            ("a large init container", json!({"containers": [{"resources": needs("1")}], "initContainers": [{"resources": needs("3")}]}), 3000),
-            ("a sidecar runs beside", json!({"containers": [{"resources": needs("1")}],
-                "initContainers": [{"resources": needs("1"), "restartPolicy": "Always"}]}), 2000),
-            ("init after a sidecar", json!({"containers": [{"resources": needs("1")}],
-                "initContainers": [{"resources": needs("1"), "restartPolicy": "Always"}, {"resources": needs("2")}]}), 3000),
-            ("init before a sidecar", json!({"containers": [{"resources": needs("1")}],
-                "initContainers": [{"resources": needs("2")}, {"resources": needs("1"), "restartPolicy": "Always"}]}), 2000),
-            ("overhead", json!({"containers": [{"resources": needs("1")}], "overhead": {"cpu": "250m"}}), 1250),
-            ("only a limit", json!({"containers": [{"resources": {"limits": {"cpu": "2"}}}]}), 2000),
-            ("an explicit zero", json!({"containers": [{"resources": {"limits": {"cpu": "2"}, "requests": {"cpu": "0"}}}]}), 0),
-            ("the pod as a whole", json!({"containers": [{"resources": needs("1")}], "resources": needs("4")}), 4000),
+            (
+                "sum of containers",
+                json!({"containers": [{"resources": needs("1")}, {"resources": needs("500m")}]}),
+                1500,
+            ),
+            (
+                "a large init container",
+                json!({"containers": [{"resources": needs("1")}], "initContainers": [{"resources": needs("3")}]}),
+                3000,
+            ),
+            (
+                "a sidecar runs beside",
+                json!({"containers": [{"resources": needs("1")}],
+                "initContainers": [{"resources": needs("1"), "restartPolicy": "Always"}]}),
+                2000,
+            ),
+            (
+                "init after a sidecar",
+                json!({"containers": [{"resources": needs("1")}],
+                "initContainers": [{"resources": needs("1"), "restartPolicy": "Always"}, {"resources": needs("2")}]}),
+                3000,
+            ),
+            (
+                "init before a sidecar",
+                json!({"containers": [{"resources": needs("1")}],
+                "initContainers": [{"resources": needs("2")}, {"resources": needs("1"), "restartPolicy": "Always"}]}),
+                2000,
+            ),
+            (
+                "overhead",
+                json!({"containers": [{"resources": needs("1")}], "overhead": {"cpu": "250m"}}),
+                1250,
+            ),
+            (
+                "only a limit",
+                json!({"containers": [{"resources": {"limits": {"cpu": "2"}}}]}),
+                2000,
+            ),
+            (
+                "an explicit zero",
+                json!({"containers": [{"resources": {"limits": {"cpu": "2"}, "requests": {"cpu": "0"}}}]}),
+                0,
+            ),
+            (
+                "the pod as a whole",
+                json!({"containers": [{"resources": needs("1")}], "resources": needs("4")}),
+                4000,
+            ),
         ];
         for (what, spec, wanted) in cases {
             assert_eq!(Amounts::of_pod(&spec).cpu, wanted, "{what}");
@@ -161,6 +199,9 @@ mod tests {
     fn what_a_node_does_not_have_is_short() {
         let asked = Amounts::of_list(&json!({"cpu": "1", "nvidia.com/gpu": "1"}));
         let total = Amounts::of_list(&json!({"cpu": "1"}));
-        assert_eq!(asked.short_of(&total, &Amounts::default()), ["nvidia.com/gpu"]);
+        assert_eq!(
+            asked.short_of(&total, &Amounts::default()),
+            ["nvidia.com/gpu"]
+        );
     }
 }

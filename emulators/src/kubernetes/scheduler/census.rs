@@ -34,7 +34,11 @@ pub struct Census {
 const QUESTIONS: usize = 2000;
 
 impl Who {
-    pub fn means(&self, shape: &Shape, namespaces: &BTreeMap<String, Vec<(String, String)>>) -> bool {
+    pub fn means(
+        &self,
+        shape: &Shape,
+        namespaces: &BTreeMap<String, Vec<(String, String)>>,
+    ) -> bool {
         let named = self.namespaces.contains(&shape.namespace);
         let by_label = || {
             let rules = self.namespace_rules.as_ref();
@@ -79,7 +83,9 @@ impl Census {
     pub fn guards_against(&self, shape: &Shape) -> Vec<(&str, &ByNode)> {
         let guards = self.guards.iter();
         let against = guards.filter(|(term, _)| term.who.means(shape, &self.namespaces));
-        against.map(|(term, nodes)| (term.topology.as_str(), nodes)).collect()
+        against
+            .map(|(term, nodes)| (term.topology.as_str(), nodes))
+            .collect()
     }
 
     pub fn insert(&mut self, key: &str, placed: Placed) {
@@ -114,7 +120,11 @@ impl Census {
     }
 }
 
-fn counts(who: &Who, placed: &Placed, namespaces: &BTreeMap<String, Vec<(String, String)>>) -> bool {
+fn counts(
+    who: &Who,
+    placed: &Placed,
+    namespaces: &BTreeMap<String, Vec<(String, String)>>,
+) -> bool {
     (who.ending || !placed.ending) && who.means(&placed.shape, namespaces)
 }
 

@@ -133,11 +133,16 @@ fn check(
         return Some(for_good(if cordoned {
             "node(s) were unschedulable".to_owned()
         } else {
-            format!("node(s) had untolerated taint {{{}: {}}}", taint.key, taint.value)
+            format!(
+                "node(s) had untolerated taint {{{}: {}}}",
+                taint.key, taint.value
+            )
         }));
     }
     if !shape.needs.met_by(&spot.name, &spot.labels) {
-        return Some(for_good("node(s) didn't match Pod's node affinity/selector".to_owned()));
+        return Some(for_good(
+            "node(s) didn't match Pod's node affinity/selector".to_owned(),
+        ));
     }
     let (store, volumes) = volumes;
     let taken = shape
@@ -202,11 +207,15 @@ impl Refusals {
             all.join(", ")
         };
         let reasons = self.reasons.iter();
-        let mut reasons = reasons.map(|(reason, count)| format!("{count} {reason}")).collect();
+        let mut reasons = reasons
+            .map(|(reason, count)| format!("{count} {reason}"))
+            .collect();
         let curable = self.curable.len();
         let mut after = Vec::new();
         if curable > 0 {
-            after.push(format!("{curable} No preemption victims found for incoming pod"));
+            after.push(format!(
+                "{curable} No preemption victims found for incoming pod"
+            ));
         }
         if nodes > curable {
             after.push(format!("{} {helpless}", nodes - curable));

@@ -223,7 +223,13 @@ impl Index {
         }
         self.unqueue(&key);
         self.ranks.insert(key, rank.clone());
-        self.queue.insert(rank, Waiting { shape, tried: false });
+        self.queue.insert(
+            rank,
+            Waiting {
+                shape,
+                tried: false,
+            },
+        );
         None
     }
 

@@ -69,7 +69,9 @@ impl Scheduler {
         let mut minding = false;
         for (rank, shape) in queue {
             let twin = Arc::as_ptr(&shape) as usize;
-            let known = hopeless.get(&twin).filter(|(at, _)| *at == placed || !shape.minds_others());
+            let known = hopeless
+                .get(&twin)
+                .filter(|(at, _)| *at == placed || !shape.minds_others());
             if let Some((_, refusals)) = known {
                 let refusals = Arc::clone(refusals);
                 minding |= shape.minds_others();
@@ -127,7 +129,8 @@ impl Scheduler {
         };
         self.index.place(&rank.key, node, shape);
         let said = format!("Successfully assigned {namespace}/{name} to {node}");
-        self.recorder.normal(store, &written, ("Scheduled", &said), now);
+        self.recorder
+            .normal(store, &written, ("Scheduled", &said), now);
     }
 
     fn refuse(&mut self, store: &mut Store, rank: &Rank, why: &Refusals, now: Timestamp) {
@@ -136,7 +139,8 @@ impl Scheduler {
         let known = store.get("pods", namespace, name);
         let said_before = known.is_some_and(|pod| {
             let value = pod.value();
-            condition(&value, "PodScheduled").is_some_and(|is| text(is, "reason") == "Unschedulable")
+            condition(&value, "PodScheduled")
+                .is_some_and(|is| text(is, "reason") == "Unschedulable")
         });
         if said_before && !first && self.index.queue.len() > CHATTY {
             return;
@@ -155,7 +159,8 @@ impl Scheduler {
             conditions::set(open(pod, "status"), unschedulable, None, now);
         });
         if let (Ok(pod), true) = (written, news) {
-            self.recorder.warning(store, &pod, ("FailedScheduling", &message), now);
+            self.recorder
+                .warning(store, &pod, ("FailedScheduling", &message), now);
         }
     }
 

@@ -28,7 +28,10 @@ pub fn preempt(
         let ranks = victims.iter().filter_map(|key| census.placed.get(key));
         let ranks: Vec<i64> = ranks.map(|placed| placed.shape.priority).collect();
         let worst = ranks.iter().max().copied().unwrap_or(i64::MIN);
-        Some(((worst, ranks.iter().sum::<i64>(), victims.len(), name), victims))
+        Some((
+            (worst, ranks.iter().sum::<i64>(), victims.len(), name),
+            victims,
+        ))
     });
     let best = options.min_by(|(one, _), (two, _)| one.cmp(two));
     best.map(|((_, _, _, name), victims)| Preemption {
@@ -52,7 +55,9 @@ fn victims(who: Candidate<'_>, spot: &Spot, census: &Census) -> Option<Vec<Strin
         freed.take(key, &placed.shape);
         victims.push(key.clone());
         let ports = &who.shape.ports;
-        let free = !ports.iter().any(|port| freed.ports.iter().any(|have| have.conflicts(port)));
+        let free = !ports
+            .iter()
+            .any(|port| freed.ports.iter().any(|have| have.conflicts(port)));
         if free && freed.short_of(who.key, who.shape).is_empty() {
             return Some(victims);
         }

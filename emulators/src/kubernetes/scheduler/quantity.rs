@@ -66,7 +66,9 @@ fn suffix_of(suffix: &str) -> Option<(i128, i128)> {
         "Ei" => power(1024, 6),
         other => {
             let exponent: i32 = other.strip_prefix(['e', 'E'])?.parse().ok()?;
-            let size = 10_i128.checked_pow(exponent.unsigned_abs()).filter(|_| exponent.abs() < 19)?;
+            let size = 10_i128
+                .checked_pow(exponent.unsigned_abs())
+                .filter(|_| exponent.abs() < 19)?;
             Some(if exponent < 0 { (1, size) } else { (size, 1) })
         }
     }

@@ -63,7 +63,10 @@ fn liked(shape: &Shape, spot: &Spot) -> i64 {
 }
 
 fn avoided(shape: &Shape, spot: &Spot) -> i64 {
-    let taints = spot.taints.iter().filter(|taint| taint.effect == "PreferNoSchedule");
+    let taints = spot
+        .taints
+        .iter()
+        .filter(|taint| taint.effect == "PreferNoSchedule");
     let taints = taints.filter(|taint| !tolerated(taint, &shape.tolerations));
     i64::try_from(taints.count()).unwrap_or(0)
 }

@@ -161,7 +161,14 @@ fn add_own(rules: &mut LabelRules, keys: &Value, home: &Home<'_>, same: bool) {
     for key in strings(keys) {
         if let Some(value) = label(home.labels, &key) {
             let values = vec![value.to_owned()];
-            rules.push(&key, if same { Test::In(values) } else { Test::NotIn(values) });
+            rules.push(
+                &key,
+                if same {
+                    Test::In(values)
+                } else {
+                    Test::NotIn(values)
+                },
+            );
         }
     }
 }
@@ -176,7 +183,9 @@ fn likes(affinity: &Value, sign: i64, home: &Home<'_>) -> Vec<(i64, Term)> {
 }
 
 fn ports(spec: &Value) -> Vec<Port> {
-    let containers = list(&spec["containers"]).iter().chain(list(&spec["initContainers"]));
+    let containers = list(&spec["containers"])
+        .iter()
+        .chain(list(&spec["initContainers"]));
     let ports = containers.flat_map(|container| list(&container["ports"]));
     ports
         .filter_map(|port| {
@@ -204,7 +213,11 @@ fn claims(pod: &Value) -> Vec<String> {
             if volume["ephemeral"].is_object() {
                 return Some(format!("{name}-{}", text(volume, "name")));
             }
-            Some(volume["persistentVolumeClaim"]["claimName"].as_str()?.to_owned())
+            Some(
+                volume["persistentVolumeClaim"]["claimName"]
+                    .as_str()?
+                    .to_owned(),
+            )
         })
         .collect()
 }

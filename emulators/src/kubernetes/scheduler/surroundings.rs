@@ -42,12 +42,22 @@ impl Surroundings {
         let all_near = together(&shape.near);
         let near: Vec<(String, Domains)> = all_near
             .iter()
-            .map(|term| (term.topology.clone(), domains(census.count(&term.who), spots, &term.topology)))
+            .map(|term| {
+                (
+                    term.topology.clone(),
+                    domains(census.count(&term.who), spots, &term.topology),
+                )
+            })
             .collect();
-        let nobody = all_near.iter().all(|term| census.count(&term.who).is_empty());
+        let nobody = all_near
+            .iter()
+            .all(|term| census.count(&term.who).is_empty());
         let first = nobody && all_near.iter().all(|term| census.means(&term.who, shape));
         let mut counted = |term: &Term| {
-            (term.topology.clone(), domains(census.count(&term.who), spots, &term.topology))
+            (
+                term.topology.clone(),
+                domains(census.count(&term.who), spots, &term.topology),
+            )
         };
         let apart = shape.apart.iter().map(&mut counted).collect();
         let rather = shape.rather.iter();
@@ -74,7 +84,9 @@ impl Surroundings {
     pub fn refuse(&self, spot: &Spot) -> Option<&'static str> {
         for spread in self.spreads.iter().filter(|spread| spread.required) {
             let Some(value) = spot.label(&spread.topology) else {
-                return Some("node(s) didn't match pod topology spread constraints (missing required label)");
+                return Some(
+                    "node(s) didn't match pod topology spread constraints (missing required label)",
+                );
             };
             let here = spread.domains.get(value).copied().unwrap_or(0);
             if here + spread.own - spread.least > spread.max_skew {
@@ -85,10 +97,18 @@ impl Surroundings {
             let value = spot.label(topology);
             value.is_some_and(|value| domains.contains_key(value))
         };
-        if self.guarded.iter().any(|(topology, domains)| holds(topology, domains)) {
+        if self
+            .guarded
+            .iter()
+            .any(|(topology, domains)| holds(topology, domains))
+        {
             return Some("node(s) didn't satisfy existing pods anti-affinity rules");
         }
-        if self.apart.iter().any(|(topology, domains)| holds(topology, domains)) {
+        if self
+            .apart
+            .iter()
+            .any(|(topology, domains)| holds(topology, domains))
+        {
             return Some("node(s) didn't match pod anti-affinity rules");
         }
         let beside = self.near.iter().all(|(topology, domains)| {
@@ -150,7 +170,11 @@ fn spreading(spread: &Spread, shape: &Shape, world: (&Spots, &mut Census)) -> Sp
     let own = i64::from(census.means(&spread.who, shape));
     let counts = census.count(&spread.who);
     let mut domains = Domains::new();
-    for spot in spots.all().iter().filter(|spot| takes_part(spread, shape, spot)) {
+    for spot in spots
+        .all()
+        .iter()
+        .filter(|spot| takes_part(spread, shape, spot))
+    {
         if let Some(value) = spot.label(&spread.topology) {
             let here = counts.get(&spot.name).copied().unwrap_or(0);
             *domains.entry(value.to_owned()).or_default() += here;
@@ -174,7 +198,10 @@ fn spreading(spread: &Spread, shape: &Shape, world: (&Spots, &mut Census)) -> Sp
 
 /// Is this node among those that are compared?
 fn takes_part(spread: &Spread, shape: &Shape, spot: &Spot) -> bool {
-    let mut hard = shape.spreads.iter().filter(|one| one.required == spread.required);
+    let mut hard = shape
+        .spreads
+        .iter()
+        .filter(|one| one.required == spread.required);
     let labelled = hard.all(|one| spot.label(&one.topology).is_some());
     let wanted = !spread.honor_affinity || shape.needs.met_by(&spot.name, &spot.labels);
     let open = !spread.honor_taints || repelled_by(&spot.taints, &shape.tolerations).is_none();

@@ -35,7 +35,8 @@ impl VolumeRules {
         let mut rules = Self::default();
         for name in claims {
             let claim = store.get("persistentvolumeclaims", namespace, name);
-            let claim = claim.ok_or_else(|| format!("persistentvolumeclaim \"{name}\" not found"))?;
+            let claim =
+                claim.ok_or_else(|| format!("persistentvolumeclaim \"{name}\" not found"))?;
             if claim.meta.deleted_at.is_some() {
                 return Err(format!("persistentvolumeclaim \"{name}\" is being deleted"));
             }
@@ -68,7 +69,8 @@ impl VolumeRules {
         };
         let value = volume.value();
         let spec = &value["spec"];
-        self.places.push(NodeNeeds::of_selector(&spec["nodeAffinity"]["required"]));
+        self.places
+            .push(NodeNeeds::of_selector(&spec["nodeAffinity"]["required"]));
         if let Some(driver) = spec["csi"]["driver"].as_str() {
             let here = self.attached.entry(driver.to_owned()).or_default();
             here.insert(volume.name().to_owned());
@@ -76,7 +78,10 @@ impl VolumeRules {
     }
 
     pub fn refuse(&self, store: &Store, spot: &Spot) -> Option<&'static str> {
-        let reached = self.places.iter().all(|place| place.met_by(&spot.name, &spot.labels));
+        let reached = self
+            .places
+            .iter()
+            .all(|place| place.met_by(&spot.name, &spot.labels));
         if !reached {
             return Some("node(s) had volume node affinity conflict");
         }
@@ -90,7 +95,8 @@ impl VolumeRules {
                 return Some("node(s) didn't find available persistent volumes to bind");
             }
         }
-        self.too_many(store, spot).then_some("node(s) exceed max volume count")
+        self.too_many(store, spot)
+            .then_some("node(s) exceed max volume count")
     }
 
     fn too_many(&self, store: &Store, spot: &Spot) -> bool {
