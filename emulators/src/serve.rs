@@ -11,11 +11,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::boot::embedded::{self, Embedded};
 use crate::boot::kubelet::{self, Booter};
 use crate::fronts::axum;
 use crate::fronts::engine::{Clock, Engine};
 use crate::fronts::https::{self, ServedApi};
-use crate::kubernetes::Kubernetes;
+use crate::kubernetes::cast::Cast;
+use crate::kubernetes::kubelet::Door;
 use crate::openstack::{Access, OpenStack, Settings, default_world};
 
 const LEARN: &str = "\
@@ -72,7 +74,8 @@ pub struct Serve {
     /// Where kubeconfig, clouds.yaml, openstack.env and the files of booted machines go
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// The kubelet that booted machines run; without it they only say what they would do
+    /// The kubelet that booted machines run; without it they join the Kubernetes of --kubernetes, or only say what they
+    /// would do
     #[arg(long, value_name = "PATH")]
     pub hollow_kubelet: Option<PathBuf>,
     /// Of all ids, passwords and addresses
@@ -95,7 +98,7 @@ pub async fn serve(args: Args) -> Result<()> {
         None => None,
     };
     let mut cloud = match args.openstack {
-        Some(addr) => Some(serve_openstack(addr, &args).await?),
+        Some(addr) => Some(serve_openstack(addr, &args, cluster.as_ref()).await?),
         None => None,
     };
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -121,11 +124,45 @@ struct Cloud {
     booting: JoinHandle<()>,
 }
 
-async fn serve_openstack(addr: SocketAddr, args: &Serve) -> Result<Cloud> {
+/// The embedded Kubernetes, which also takes in the machines of clouds beside it.
+struct Cluster {
+    served: ServedApi,
+    inside: Embedded,
+}
+
+async fn serve_openstack(
+    addr: SocketAddr,
+    args: &Serve,
+    cluster: Option<&Cluster>,
+) -> Result<Cloud> {
     let (world, access) = default_world(args.seed, Timestamp::now());
     let cloud = OpenStack::new(world, settings(args.boot_seconds), args.seed);
-    let (hand, effects) = kubelet::hand();
-    let engine = Engine::new(cloud, Clock::Wall, hand);
+    let cluster = cluster.filter(|_| args.hollow_kubelet.is_none());
+    let (quit, stop) = oneshot::channel::<()>();
+    let stop = async {
+        let _ = stop.await;
+    };
+    let (engine, booting) = match cluster {
+        Some(cluster) => {
+            let (hand, lines) = cluster.inside.hand();
+            let engine = Engine::new(cloud, Clock::Wall, hand);
+            let show = embedded::show(Arc::clone(&engine), lines);
+            let booting = tokio::spawn(async move {
+                tokio::select! { () = show => {}, () = stop => {} }
+            });
+            (engine, booting)
+        }
+        None => {
+            let (hand, effects) = kubelet::hand();
+            let engine = Engine::new(cloud, Clock::Wall, hand);
+            let booter = Booter {
+                kubelet: args.hollow_kubelet.clone(),
+                dir: args.out.join("k"),
+            };
+            let booting = tokio::spawn(booter.run(Arc::clone(&engine), effects, stop));
+            (engine, booting)
+        }
+    };
     let served = axum::serve(addr, Arc::clone(&engine))
         .await
         .with_context(|| format!("listening on --openstack {addr}"))?;
@@ -135,14 +172,6 @@ async fn serve_openstack(addr: SocketAddr, args: &Serve) -> Result<Cloud> {
         served.url(),
         args.out.join("openstack.env").display()
     );
-    let booter = Booter {
-        kubelet: args.hollow_kubelet.clone(),
-        dir: args.out.join("k"),
-    };
-    let (quit, stop) = oneshot::channel::<()>();
-    let booting = tokio::spawn(booter.run(engine, effects, async {
-        let _ = stop.await;
-    }));
     Ok(Cloud {
         served,
         quit,
@@ -150,12 +179,19 @@ async fn serve_openstack(addr: SocketAddr, args: &Serve) -> Result<Cloud> {
     })
 }
 
-async fn serve_kubernetes(addr: SocketAddr, args: &Serve) -> Result<ServedApi> {
-    let cluster = Kubernetes::new(args.seed, Timestamp::now());
-    let engine = Engine::new(cluster, Clock::Wall, Box::new(|_| {}));
-    let served = https::serve(addr, engine)
+async fn serve_kubernetes(addr: SocketAddr, args: &Serve) -> Result<Cluster> {
+    let site = https::Site::open(addr)
         .await
         .with_context(|| format!("listening on --kubernetes {addr}"))?;
+    let cast = Cast {
+        door: Door {
+            ca: Some(site.ca().to_owned()),
+            endpoints: vec![site.url()],
+        },
+        ..Cast::default()
+    };
+    let inside = Embedded::new(args.seed, Clock::Wall, &cast);
+    let served = https::serve_at(site, Arc::clone(&inside.engine))?;
     let path = args.out.join("kubeconfig");
     write_whole(&path, &served.kubeconfig())?;
     println!(
@@ -163,7 +199,7 @@ async fn serve_kubernetes(addr: SocketAddr, args: &Serve) -> Result<ServedApi> {
         served.url(),
         path.display()
     );
-    Ok(served)
+    Ok(Cluster { served, inside })
 }
 
 async fn ended(cloud: Option<&mut Cloud>) {
@@ -173,9 +209,9 @@ async fn ended(cloud: Option<&mut Cloud>) {
     }
 }
 
-async fn ended_api(cluster: Option<&mut ServedApi>) {
+async fn ended_api(cluster: Option<&mut Cluster>) {
     match cluster {
-        Some(cluster) => cluster.ended().await,
+        Some(cluster) => cluster.served.ended().await,
         None => std::future::pending().await,
     }
 }

@@ -102,11 +102,45 @@ impl Drop for ServedApi {
     }
 }
 
+/// A place and an authority, before anybody is served.
+pub struct Site {
+    listener: std::net::TcpListener,
+    addr: SocketAddr,
+    authority: Authority,
+}
+
+impl Site {
+    pub async fn open(addr: SocketAddr) -> Result<Self> {
+        let listener = tokio::net::TcpListener::bind(addr).await?.into_std()?;
+        Ok(Self {
+            addr: listener.local_addr()?,
+            listener,
+            authority: Authority::new()?,
+        })
+    }
+
+    pub fn url(&self) -> String {
+        format!("https://{}", self.addr)
+    }
+
+    /// The certificate authority, PEM.
+    pub fn ca(&self) -> &str {
+        &self.authority.pem
+    }
+}
+
 /// Serves until the returned value is dropped; time passes meanwhile.
 pub async fn serve(addr: SocketAddr, engine: Arc<Engine<Kubernetes>>) -> Result<ServedApi> {
-    let listener = tokio::net::TcpListener::bind(addr).await?.into_std()?;
-    let addr = listener.local_addr()?;
-    let authority = Authority::new()?;
+    serve_at(Site::open(addr).await?, engine)
+}
+
+/// The same at a site whose address and authority are known already.
+pub fn serve_at(site: Site, engine: Arc<Engine<Kubernetes>>) -> Result<ServedApi> {
+    let Site {
+        listener,
+        addr,
+        authority,
+    } = site;
     let admin = authority.issue("kubernetes-admin", Some("system:masters"), &[])?;
     let own = addr.ip().to_string();
     let names: Vec<&str> = NAMES.into_iter().chain([own.as_str()]).collect();
