@@ -92,7 +92,11 @@ impl Place {
         let user = json!({"name": self.access.user, "password": self.access.password, "domain": {"name": "Default"}});
         let login = Request::post("/identity/v3/auth/tokens").header("host", "cloud");
         let login_body = Bytes::from(login_text(&user, &self.access.project_id));
-        let answer = self.cloud.call(login.body(login_body).unwrap()).await.unwrap();
+        let answer = self
+            .cloud
+            .call(login.body(login_body).unwrap())
+            .await
+            .unwrap();
         let token = answer.headers()["x-subject-token"].clone();
         let request = Request::builder()
             .method(method)
@@ -101,8 +105,15 @@ impl Place {
             .header("content-type", "application/json")
             .header("openstack-api-version", "compute 2.79")
             .header("x-auth-token", token);
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        let answer = self.cloud.call(request.body(Bytes::from(body)).unwrap()).await;
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        let answer = self
+            .cloud
+            .call(request.body(Bytes::from(body)).unwrap())
+            .await;
         serde_json::from_slice(answer.unwrap().body()).unwrap_or_default()
     }
 
@@ -111,20 +122,29 @@ impl Place {
             let mut flavors = cloud.world.flavors.iter();
             let flavor = flavors.find(|flavor| flavor.name == "m1.medium").unwrap();
             let mut networks = cloud.world.networks.values();
-            let network = networks.find(|network| network["name"] == "storage").unwrap();
+            let network = networks
+                .find(|network| network["name"] == "storage")
+                .unwrap();
             json!({"server": {
                 "name": name, "flavorRef": flavor.id, "imageRef": cloud.world.images[0]["id"],
                 "networks": [{"uuid": network["id"]}], "user_data": user_data,
             }})
         });
         let made = self.nova("POST", "/servers", &order).await;
-        made["server"]["id"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned()
+        made["server"]["id"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{made}"))
+            .to_owned()
     }
 
     async fn phases(&self) -> Vec<String> {
-        let pods = self.api("GET", "/api/v1/namespaces/default/pods", &Value::Null).await;
+        let pods = self
+            .api("GET", "/api/v1/namespaces/default/pods", &Value::Null)
+            .await;
         let pods = pods["items"].as_array().unwrap().clone();
-        pods.iter().map(|pod| pod["status"]["phase"].as_str().unwrap().to_owned()).collect()
+        pods.iter()
+            .map(|pod| pod["status"]["phase"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     fn console(&self, server: &str) -> String {
@@ -180,45 +200,79 @@ async fn seconds(count: u64) {
 /// What a whole run looked like, with every name in it.
 async fn run() -> String {
     let place = place();
-    place.api("POST", "/api/v1/namespaces/kube-system/secrets", &token()).await;
-    place.api("POST", "/apis/apps/v1/namespaces/default/deployments", &web()).await;
+    place
+        .api("POST", "/api/v1/namespaces/kube-system/secrets", &token())
+        .await;
+    place
+        .api(
+            "POST",
+            "/apis/apps/v1/namespaces/default/deployments",
+            &web(),
+        )
+        .await;
     seconds(1).await;
     assert_eq!(place.phases().await, ["Pending"; 3]);
     let server = place.launch("pool-1", user_data(TOKEN.1)).await;
     seconds(60).await;
     let node = place.api("GET", "/api/v1/nodes/pool-1", &Value::Null).await;
     assert_eq!(node["spec"]["providerID"], format!("openstack:///{server}"));
-    assert_eq!(place.phases().await, ["Running"; 3], "{}", place.console(&server));
-    let pods = place.api("GET", "/api/v1/namespaces/default/pods", &Value::Null).await;
+    assert_eq!(
+        place.phases().await,
+        ["Running"; 3],
+        "{}",
+        place.console(&server)
+    );
+    let pods = place
+        .api("GET", "/api/v1/namespaces/default/pods", &Value::Null)
+        .await;
     let zero = json!({"spec": {"replicas": 0}});
-    place.api("PATCH", "/apis/apps/v1/namespaces/default/deployments/web/scale", &zero).await;
+    place
+        .api(
+            "PATCH",
+            "/apis/apps/v1/namespaces/default/deployments/web/scale",
+            &zero,
+        )
+        .await;
     seconds(5).await;
     assert!(place.phases().await.is_empty());
-    place.nova("DELETE", &format!("/servers/{server}"), &Value::Null).await;
+    place
+        .nova("DELETE", &format!("/servers/{server}"), &Value::Null)
+        .await;
     seconds(90).await;
     let node = place.api("GET", "/api/v1/nodes/pool-1", &Value::Null).await;
     let mut conditions = node["status"]["conditions"].as_array().unwrap().iter();
-    let ready = conditions.find(|condition| condition["type"] == "Ready").unwrap();
-    assert_eq!(ready["status"], "Unknown", "a halted machine still renews its lease");
+    let ready = conditions
+        .find(|condition| condition["type"] == "Ready")
+        .unwrap();
+    assert_eq!(
+        ready["status"], "Unknown",
+        "a halted machine still renews its lease"
+    );
     pods.to_string()
 }
 
 #[tokio::test(start_paused = true)]
-async fn pending_pods_run_on_a_server_that_joined_and_are_gone_after_scaling_to_zero_each_time_the_same() {
+async fn pending_pods_run_on_a_server_that_joined_and_are_gone_after_scaling_to_zero_each_time_the_same()
+ {
     assert_eq!(run().await, run().await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_with_a_wrong_token_joins_nothing_and_its_console_says_why() {
     let place = place();
-    place.api("POST", "/api/v1/namespaces/kube-system/secrets", &token()).await;
+    place
+        .api("POST", "/api/v1/namespaces/kube-system/secrets", &token())
+        .await;
     let server = place.launch("pool-1", user_data("ffffffffffffffff")).await;
     let empty = place.launch("pool-2", None).await;
     seconds(60).await;
     let nodes = place.api("GET", "/api/v1/nodes", &Value::Null).await;
     assert_eq!(nodes["items"], json!([]));
     let console = place.console(&server);
-    assert!(console.contains("does not accept bootstrap token \"abcdef\""), "{console}");
+    assert!(
+        console.contains("does not accept bootstrap token \"abcdef\""),
+        "{console}"
+    );
     assert!(!console.contains("ffffffffffffffff"), "{console}");
     let console = place.console(&empty);
     assert!(console.contains("no user data"), "{console}");
@@ -230,5 +284,8 @@ async fn the_cluster_tells_where_it_is_and_whom_to_trust() {
     let path = "/api/v1/namespaces/kube-public/configmaps/cluster-info";
     let told = place.api("GET", path, &Value::Null).await;
     let kubeconfig = told["data"]["kubeconfig"].as_str().unwrap();
-    assert!(kubeconfig.contains("server: https://api:6443"), "{kubeconfig}");
+    assert!(
+        kubeconfig.contains("server: https://api:6443"),
+        "{kubeconfig}"
+    );
 }

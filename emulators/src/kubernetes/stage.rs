@@ -33,7 +33,13 @@ impl Stage {
     pub(super) fn add(&mut self, mut value: Value) {
         let version = value["apiVersion"].as_str().unwrap_or("v1").to_owned();
         let kind = value["kind"].as_str().unwrap_or("Pod").to_owned();
-        let kind = self.world.store.kinds.of_kind(&version, &kind).unwrap().clone();
+        let kind = self
+            .world
+            .store
+            .kinds
+            .of_kind(&version, &kind)
+            .unwrap()
+            .clone();
         if kind.namespaced && value["metadata"]["namespace"].is_null() {
             value["metadata"]["namespace"] = "default".into();
         }
@@ -70,7 +76,9 @@ impl Stage {
         let namespaced = self.world.store.kinds.get(kind).unwrap().namespaced;
         let namespace = if namespaced { "default" } else { "" };
         let object = self.world.store.get(kind, namespace, name);
-        object.map(|object| (*object.value()).clone()).unwrap_or_default()
+        object
+            .map(|object| (*object.value()).clone())
+            .unwrap_or_default()
     }
 
     pub(super) fn names(&self, kind: &str) -> Vec<String> {

@@ -56,8 +56,8 @@ struct Running {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Alarm {
     Join { machine: String },
-    Ready { machine: String },
-    Renew { machine: String },
+    Ready { machine: String, member: u32 },
+    Renew { machine: String, member: u32 },
     Pod { key: String },
 }
 
@@ -122,18 +122,16 @@ impl Kubelets {
     fn ring(&mut self, alarm: Alarm, store: &mut Store, now: Timestamp) {
         match alarm {
             Alarm::Join { machine } => self.join(&machine, store, now),
-            Alarm::Ready { machine } => {
-                let running = self.running.get(&machine);
-                if let Some(member) = running.and_then(|running| running.member.as_ref()) {
+            Alarm::Ready { machine, member } => {
+                if let Some(member) = self.member(&machine, member) {
                     member.say_ready(store, now);
                 }
             }
-            Alarm::Renew { machine } => {
-                let running = self.running.get(&machine);
-                if let Some(member) = running.and_then(|running| running.member.as_ref()) {
-                    member.renew(store, now);
+            Alarm::Renew { machine, member } => {
+                if let Some(alive) = self.member(&machine, member) {
+                    alive.renew(store, now);
                     let at = after(now, self.pace.renew);
-                    self.alarms.set(at, Alarm::Renew { machine });
+                    self.alarms.set(at, Alarm::Renew { machine, member });
                 }
             }
             Alarm::Pod { key } => {
@@ -143,6 +141,15 @@ impl Kubelets {
                 }
             }
         }
+    }
+
+    /// Unless the machine was halted or started again meanwhile.
+    fn member(&self, machine: &str, number: u32) -> Option<&Member> {
+        let running = self.running.get(machine)?;
+        running
+            .member
+            .as_ref()
+            .filter(|member| member.number() == number)
     }
 
     fn join(&mut self, machine: &str, store: &mut Store, now: Timestamp) {
@@ -167,7 +174,7 @@ impl Kubelets {
                 return;
             }
         };
-        let node = member.name().to_owned();
+        let (node, number) = (member.name().to_owned(), member.number());
         running.member = Some(member);
         self.by_node.insert(node.clone(), machine.to_owned());
         let machine = machine.to_owned();
@@ -176,10 +183,12 @@ impl Kubelets {
             at,
             Alarm::Ready {
                 machine: machine.clone(),
+                member: number,
             },
         );
         let at = after(now, self.pace.renew);
-        self.alarms.set(at, Alarm::Renew { machine });
+        let member = number;
+        self.alarms.set(at, Alarm::Renew { machine, member });
         let here: Vec<_> = store.pods_on(&node).cloned().collect();
         for pod in here {
             self.look(&pod, now);
@@ -196,8 +205,11 @@ impl Kubelets {
             .pods
             .get(&key)
             .filter(|stage| stage.uid == pod.meta.uid);
-        let value = pod.value();
         let (life, until) = if pod.meta.deleted_at.is_some() {
+            if known.is_none() && over(pod) {
+                return; // somebody else's finalizer holds it
+            }
+            let value = pod.value();
             let started = known.is_none_or(|stage| stage.now != Life::Starting);
             let until = after(now, self.ending(&value, started && !over(pod)));
             match known {

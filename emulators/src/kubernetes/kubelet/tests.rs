@@ -102,7 +102,9 @@ impl Place {
         let mut place = place();
         place.boot(name, good());
         place.stage.pass(2000);
-        place.stage.change("nodes", ("", name), |node| node["spec"]["taints"] = json!([]));
+        place.stage.change("nodes", ("", name), |node| {
+            node["spec"]["taints"] = json!([])
+        });
         place
     }
 
@@ -132,15 +134,34 @@ fn a_booted_machine_becomes_the_node_its_user_data_describes() {
     assert_eq!(condition(&node, "Ready").unwrap()["status"], "True");
     assert_eq!(node["spec"]["providerID"], "openstack:///id-pool-1");
     assert_eq!(node["metadata"]["labels"]["team"], "a");
-    assert_eq!(node["metadata"]["labels"]["kubernetes.io/hostname"], "pool-1");
-    let keys: Vec<&str> = list(&node["spec"]["taints"]).iter().map(|taint| text(taint, "key")).collect();
+    assert_eq!(
+        node["metadata"]["labels"]["kubernetes.io/hostname"],
+        "pool-1"
+    );
+    let keys: Vec<&str> = list(&node["spec"]["taints"])
+        .iter()
+        .map(|taint| text(taint, "key"))
+        .collect();
     assert_eq!(keys, ["x/y"]);
     let allocatable = &node["status"]["allocatable"];
-    assert_eq!((&allocatable["cpu"], &allocatable["pods"]), (&json!("4"), &json!("50")));
+    assert_eq!(
+        (&allocatable["cpu"], &allocatable["pods"]),
+        (&json!("4"), &json!("50"))
+    );
     assert_eq!(allocatable["nvidia.com/gpu"], "1");
-    assert!(place.stage.world.store.get("leases.coordination.k8s.io", "kube-node-lease", "pool-1").is_some());
+    assert!(
+        place
+            .stage
+            .world
+            .store
+            .get("leases.coordination.k8s.io", "kube-node-lease", "pool-1")
+            .is_some()
+    );
     let console = place.console();
-    assert!(console.starts_with("kubelet: joining https://api:6443 as pool-1\n"), "{console}");
+    assert!(
+        console.starts_with("kubelet: joining https://api:6443 as pool-1\n"),
+        "{console}"
+    );
     assert!(console.contains("\"pool-1\" is registered"), "{console}");
 }
 
@@ -149,10 +170,22 @@ fn a_machine_that_may_not_join_says_why_and_joins_nothing() {
     let token = format!("abcdef.{SECRET}");
     let cases = [
         (None, "no user data"),
-        (user_data("CA-PEM", "abcdef.ffffffffffffffff", "https://api:6443"), "does not accept bootstrap token \"abcdef\""),
-        (user_data("CA-PEM", "nobody.ffffffffffffffff", "https://api:6443"), "does not accept bootstrap token \"nobody\""),
-        (user_data("OTHER", &token, "https://api:6443"), "is not trusted by the CA in the bootstrap kubeconfig"),
-        (user_data("CA-PEM", &token, "https://elsewhere:6443"), "did not answer"),
+        (
+            user_data("CA-PEM", "abcdef.ffffffffffffffff", "https://api:6443"),
+            "does not accept bootstrap token \"abcdef\"",
+        ),
+        (
+            user_data("CA-PEM", "nobody.ffffffffffffffff", "https://api:6443"),
+            "does not accept bootstrap token \"nobody\"",
+        ),
+        (
+            user_data("OTHER", &token, "https://api:6443"),
+            "is not trusted by the CA in the bootstrap kubeconfig",
+        ),
+        (
+            user_data("CA-PEM", &token, "https://elsewhere:6443"),
+            "did not answer",
+        ),
     ];
     for (user_data, why) in cases {
         let mut place = place();
@@ -161,7 +194,10 @@ fn a_machine_that_may_not_join_says_why_and_joins_nothing() {
         assert!(place.stage.names("nodes").is_empty(), "{why}");
         let console = place.console();
         assert!(console.contains(why), "{why}: {console}");
-        assert!(!console.contains("ffffffffffffffff") && !console.contains(SECRET), "{console}");
+        assert!(
+            !console.contains("ffffffffffffffff") && !console.contains(SECRET),
+            "{console}"
+        );
     }
 }
 
@@ -179,7 +215,9 @@ fn a_token_that_is_over_opens_no_door() {
 fn a_running_machine_stays_ready_and_a_halted_one_is_lost() {
     let mut place = Place::joined("n");
     place.stage.pass(600_000);
-    let ready = |place: &Place| condition(&place.stage.get("nodes", "n"), "Ready").unwrap()["status"].clone();
+    let ready = |place: &Place| {
+        condition(&place.stage.get("nodes", "n"), "Ready").unwrap()["status"].clone()
+    };
     assert_eq!(ready(&place), "True");
     place.halt("n");
     place.stage.pass(60_000);
@@ -214,7 +252,9 @@ fn pods_run_after_their_init_containers() {
     assert_eq!(pod["status"]["phase"], "Running");
     assert_eq!(condition(&pod, "Ready").unwrap()["status"], "True");
     let states = &pod["status"]["initContainerStatuses"];
-    assert!(states[0]["state"]["terminated"].is_object() && states[1]["state"]["running"].is_object());
+    assert!(
+        states[0]["state"]["terminated"].is_object() && states[1]["state"]["running"].is_object()
+    );
     assert!(pod["status"]["podIP"].is_string());
 }
 
@@ -222,7 +262,10 @@ fn pods_run_after_their_init_containers() {
 fn a_deleted_pod_ends_within_its_grace_and_a_slow_one_uses_all_of_it() {
     let mut place = Place::joined("n");
     place.add_pod("quick", &json!({}));
-    place.add_pod("slow", &json!({"annotations": {"kubelet.emulated/stop-seconds": "300"}}));
+    place.add_pod(
+        "slow",
+        &json!({"annotations": {"kubelet.emulated/stop-seconds": "300"}}),
+    );
     place.stage.pass(1000);
     assert_eq!(place.stage.pods("Running"), 2);
     place.stage.delete("pods", ("default", "quick"));
@@ -253,11 +296,15 @@ fn pods_of_a_halted_machine_do_not_end() {
 #[test]
 fn a_jobs_pod_ends_by_itself_as_it_wishes() {
     let mut place = Place::joined("n");
-    let template = |code: &str| json!({"metadata": {"annotations": {"kubelet.emulated/exit-code": code}},
-        "spec": {"restartPolicy": "Never", "containers": [{"name": "c"}]}});
+    let template = |code: &str| {
+        json!({"metadata": {"annotations": {"kubelet.emulated/exit-code": code}},
+        "spec": {"restartPolicy": "Never", "containers": [{"name": "c"}]}})
+    };
     for (name, code) in [("good", "0"), ("bad", "3")] {
-        place.stage.add(json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
-            "spec": {"completions": 1, "backoffLimit": 0, "template": template(code)}}));
+        place.stage.add(
+            json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
+            "spec": {"completions": 1, "backoffLimit": 0, "template": template(code)}}),
+        );
     }
     place.stage.pass(5000);
     assert!(condition(&place.stage.get("jobs.batch", "good"), "Complete").is_some());
@@ -273,11 +320,20 @@ fn pending_pods_run_when_a_machine_joins_and_are_gone_after_scaling_to_zero() {
     place.boot("n", good());
     place.stage.pass(2000);
     // the operator would take the taint off
-    place.stage.change("nodes", ("", "n"), |node| node["spec"]["taints"] = json!([]));
+    place.stage.change("nodes", ("", "n"), |node| {
+        node["spec"]["taints"] = json!([])
+    });
     place.stage.pass(2000);
     assert_eq!(place.stage.pods("Running"), 3);
-    assert_eq!(place.stage.get("deployments.apps", "web")["status"]["readyReplicas"], 3);
-    place.stage.change("deployments.apps", ("default", "web"), |web| web["spec"]["replicas"] = 0.into());
+    assert_eq!(
+        place.stage.get("deployments.apps", "web")["status"]["readyReplicas"],
+        3
+    );
+    place
+        .stage
+        .change("deployments.apps", ("default", "web"), |web| {
+            web["spec"]["replicas"] = 0.into()
+        });
     place.stage.pass(2000);
     assert!(place.stage.names("pods").is_empty());
 }
