@@ -28,7 +28,9 @@ write_files:
 "#;
 
 fn main() -> anyhow::Result<()> {
-    let mut numbers = std::env::args().skip(1).filter_map(|word| word.parse().ok());
+    let mut numbers = std::env::args()
+        .skip(1)
+        .filter_map(|word| word.parse().ok());
     let nodes: usize = numbers.next().unwrap_or(500);
     let pods: usize = numbers.next().unwrap_or(5000);
     let cast = Cast {
@@ -48,10 +50,15 @@ fn main() -> anyhow::Result<()> {
     world.store.create("secrets", token, now)?;
     let mut step = |world: &mut World, what: &str, seconds: i64| {
         let began = Instant::now();
-        world.wake(now);
+        world.stir(now);
         now += SignedDuration::from_secs(seconds);
         world.tick(now);
-        println!("{what}: {seconds} s of cluster time in {:.2?}; {} objects; {}", began.elapsed(), world.store.len(), room());
+        println!(
+            "{what}: {seconds} s of cluster time in {:.2?}; {} objects; {}",
+            began.elapsed(),
+            world.store.len(),
+            room()
+        );
         now
     };
     for number in 0..nodes {
@@ -62,7 +69,12 @@ fn main() -> anyhow::Result<()> {
             zone: "z".into(),
             region: "r".into(),
             user_data: Some(encoded(USER_DATA)),
-            size: Size { cpus: 16, memory_mib: 65536, disk_gib: 100, gpus: 0 },
+            size: Size {
+                cpus: 16,
+                memory_mib: 65536,
+                disk_gib: 100,
+                gpus: 0,
+            },
         }));
     }
     let now = step(&mut world, "nodes join", 5);
@@ -76,7 +88,10 @@ fn main() -> anyhow::Result<()> {
         world.store.create("deployments.apps", deployment, now)?;
     }
     step(&mut world, "pods run", 5);
-    let running = world.store.list("pods", None).filter(|pod| pod.meta.phase == "Running");
+    let running = world
+        .store
+        .list("pods", None)
+        .filter(|pod| pod.meta.phase == "Running");
     println!("{} pods run", running.count());
     step(&mut world, "a quiet minute", 60);
     Ok(())
@@ -86,5 +101,8 @@ fn main() -> anyhow::Result<()> {
 fn room() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmRSS"));
-    line.unwrap_or("VmRSS unknown").split_whitespace().collect::<Vec<_>>().join(" ")
+    line.unwrap_or("VmRSS unknown")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
 }

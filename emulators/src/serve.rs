@@ -11,11 +11,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::boot::embedded::{self, Embedded};
+use crate::boot::embedded::{Embedded, show};
 use crate::boot::kubelet::{self, Booter};
 use crate::fronts::axum;
 use crate::fronts::engine::{Clock, Engine};
-use crate::fronts::https::{self, ServedApi};
+use crate::fronts::https::{Bound, ServedApi};
 use crate::kubernetes::cast::Cast;
 use crate::kubernetes::kubelet::Door;
 use crate::openstack::{Access, OpenStack, Settings, default_world};
@@ -74,8 +74,7 @@ pub struct Serve {
     /// Where kubeconfig, clouds.yaml, openstack.env and the files of booted machines go
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// The kubelet that booted machines run; without it they join the Kubernetes of --kubernetes, or only say what they
-    /// would do
+    /// The kubelet that booted machines run; without it they only say what they would do
     #[arg(long, value_name = "PATH")]
     pub hollow_kubelet: Option<PathBuf>,
     /// Of all ids, passwords and addresses
@@ -97,8 +96,11 @@ pub async fn serve(args: Args) -> Result<()> {
         Some(addr) => Some(serve_kubernetes(addr, &args).await?),
         None => None,
     };
+    // without a kubelet program, machines join the embedded cluster if there is one
+    let members = cluster.as_ref().map(|cluster| &cluster.inside);
+    let members = members.filter(|_| args.hollow_kubelet.is_none());
     let mut cloud = match args.openstack {
-        Some(addr) => Some(serve_openstack(addr, &args, cluster.as_ref()).await?),
+        Some(addr) => Some(serve_openstack(addr, &args, members).await?),
         None => None,
     };
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -124,7 +126,7 @@ struct Cloud {
     booting: JoinHandle<()>,
 }
 
-/// The embedded Kubernetes, which also takes in the machines of clouds beside it.
+/// An embedded Kubernetes, which also takes in the machines of clouds beside it.
 struct Cluster {
     served: ServedApi,
     inside: Embedded,
@@ -133,22 +135,24 @@ struct Cluster {
 async fn serve_openstack(
     addr: SocketAddr,
     args: &Serve,
-    cluster: Option<&Cluster>,
+    members: Option<&Embedded>,
 ) -> Result<Cloud> {
     let (world, access) = default_world(args.seed, Timestamp::now());
     let cloud = OpenStack::new(world, settings(args.boot_seconds), args.seed);
-    let cluster = cluster.filter(|_| args.hollow_kubelet.is_none());
     let (quit, stop) = oneshot::channel::<()>();
-    let stop = async {
+    let stopped = async {
         let _ = stop.await;
     };
-    let (engine, booting) = match cluster {
+    let (engine, booting) = match members {
         Some(cluster) => {
-            let (hand, lines) = cluster.inside.hand();
+            let (hand, lines) = cluster.hand();
             let engine = Engine::new(cloud, Clock::Wall, hand);
-            let show = embedded::show(Arc::clone(&engine), lines);
-            let booting = tokio::spawn(async move {
-                tokio::select! { () = show => {}, () = stop => {} }
+            let screens = show(Arc::clone(&engine), lines);
+            let booting = tokio::spawn(async {
+                tokio::select! {
+                    () = screens => {}
+                    () = stopped => {}
+                }
             });
             (engine, booting)
         }
@@ -159,7 +163,7 @@ async fn serve_openstack(
                 kubelet: args.hollow_kubelet.clone(),
                 dir: args.out.join("k"),
             };
-            let booting = tokio::spawn(booter.run(Arc::clone(&engine), effects, stop));
+            let booting = tokio::spawn(booter.run(Arc::clone(&engine), effects, stopped));
             (engine, booting)
         }
     };
@@ -180,18 +184,18 @@ async fn serve_openstack(
 }
 
 async fn serve_kubernetes(addr: SocketAddr, args: &Serve) -> Result<Cluster> {
-    let site = https::Site::open(addr)
+    let bound = Bound::new(addr)
         .await
         .with_context(|| format!("listening on --kubernetes {addr}"))?;
     let cast = Cast {
         door: Door {
-            ca: Some(site.ca().to_owned()),
-            endpoints: vec![site.url()],
+            ca: Some(bound.ca().to_owned()),
+            endpoints: vec![bound.url()],
         },
         ..Cast::default()
     };
     let inside = Embedded::new(args.seed, Clock::Wall, &cast);
-    let served = https::serve_at(site, Arc::clone(&inside.engine))?;
+    let served = bound.serve(Arc::clone(&inside.engine))?;
     let path = args.out.join("kubeconfig");
     write_whole(&path, &served.kubeconfig())?;
     println!(

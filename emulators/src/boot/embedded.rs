@@ -34,7 +34,7 @@ impl Embedded {
         cast.machines.on_order(move || {
             if let Some(engine) = weak.upgrade() {
                 let now = engine.now();
-                engine.with(|cluster| cluster.world.wake(now));
+                engine.with(|cluster| cluster.world.stir(now));
             }
         });
         Self {

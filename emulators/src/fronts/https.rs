@@ -23,6 +23,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
+use tower::BoxError;
 
 use super::engine::Engine;
 use super::{admin, kubernetes};
@@ -102,15 +103,20 @@ impl Drop for ServedApi {
     }
 }
 
-/// A place and an authority, before anybody is served.
-pub struct Site {
+/// Sockets and certificates of an API that does not answer yet: what its machines must know before it does.
+pub struct Bound {
+    pub addr: SocketAddr,
     listener: std::net::TcpListener,
-    addr: SocketAddr,
     authority: Authority,
 }
 
-impl Site {
-    pub async fn open(addr: SocketAddr) -> Result<Self> {
+/// Serves until the returned value is dropped; time passes meanwhile.
+pub async fn serve(addr: SocketAddr, engine: Arc<Engine<Kubernetes>>) -> Result<ServedApi> {
+    Bound::new(addr).await?.serve(engine)
+}
+
+impl Bound {
+    pub async fn new(addr: SocketAddr) -> Result<Self> {
         let listener = tokio::net::TcpListener::bind(addr).await?.into_std()?;
         Ok(Self {
             addr: listener.local_addr()?,
@@ -127,44 +133,39 @@ impl Site {
     pub fn ca(&self) -> &str {
         &self.authority.pem
     }
-}
 
-/// Serves until the returned value is dropped; time passes meanwhile.
-pub async fn serve(addr: SocketAddr, engine: Arc<Engine<Kubernetes>>) -> Result<ServedApi> {
-    serve_at(Site::open(addr).await?, engine)
-}
-
-/// The same at a site whose address and authority are known already.
-pub fn serve_at(site: Site, engine: Arc<Engine<Kubernetes>>) -> Result<ServedApi> {
-    let Site {
-        listener,
-        addr,
-        authority,
-    } = site;
-    let admin = authority.issue("kubernetes-admin", Some("system:masters"), &[])?;
-    let own = addr.ip().to_string();
-    let names: Vec<&str> = NAMES.into_iter().chain([own.as_str()]).collect();
-    let server = authority.issue("kube-apiserver", None, &names)?;
-    let config = authority.server_config(&server)?;
-    let acceptor = Recognize {
-        tls: RustlsAcceptor::new(RustlsConfig::from_config(Arc::new(config))),
-        admin: Arc::new(der(&admin.certificate)?),
-    };
-    let app = Router::new()
-        .fallback(entrance)
-        .with_state(Arc::clone(&engine));
-    let mut http = axum_server::from_tcp(listener)?.acceptor(acceptor);
-    http.http_builder().http2().max_concurrent_streams(1000);
-    let server = tokio::spawn(async move {
-        let _ = http.serve(app.into_make_service()).await;
-    });
-    let time = tokio::spawn(engine.keep_time());
-    Ok(ServedApi {
-        addr,
-        ca: authority.pem,
-        admin,
-        tasks: vec![server, time],
-    })
+    /// Answers until the returned value is dropped; time passes meanwhile.
+    pub fn serve(self, engine: Arc<Engine<Kubernetes>>) -> Result<ServedApi> {
+        let Self {
+            addr,
+            listener,
+            authority,
+        } = self;
+        let admin = authority.issue("kubernetes-admin", Some("system:masters"), &[])?;
+        let own = addr.ip().to_string();
+        let names: Vec<&str> = NAMES.into_iter().chain([own.as_str()]).collect();
+        let server = authority.issue("kube-apiserver", None, &names)?;
+        let config = authority.server_config(&server)?;
+        let acceptor = Recognize {
+            tls: RustlsAcceptor::new(RustlsConfig::from_config(Arc::new(config))),
+            admin: Arc::new(der(&admin.certificate)?),
+        };
+        let app = Router::new()
+            .fallback(entrance)
+            .with_state(Arc::clone(&engine));
+        let mut http = axum_server::from_tcp(listener)?.acceptor(acceptor);
+        http.http_builder().http2().max_concurrent_streams(1000);
+        let server = tokio::spawn(async move {
+            let _ = http.serve(app.into_make_service()).await;
+        });
+        let time = tokio::spawn(engine.keep_time());
+        Ok(ServedApi {
+            addr,
+            ca: authority.pem,
+            admin,
+            tasks: vec![server, time],
+        })
+    }
 }
 
 async fn entrance(State(engine): State<Arc<Engine<Kubernetes>>>, request: Request) -> Response {
@@ -182,11 +183,13 @@ async fn entrance(State(engine): State<Arc<Engine<Kubernetes>>>, request: Reques
     }
 }
 
-/// A body that fails at once takes the connection with it; over HTTP/2 the stream.
+/// Marks an answer that never leaves: the connection breaks instead.
+#[derive(Clone)]
+struct Cut;
+
 fn broken() -> Response {
-    let error: io::Result<bytes::Bytes> = Err(io::ErrorKind::ConnectionReset.into());
-    let mut response = Response::new(Body::from_stream(futures::stream::iter([error])));
-    *response.status_mut() = http::StatusCode::BAD_GATEWAY;
+    let mut response = Response::new(Body::empty());
+    response.extensions_mut().insert(Cut);
     response
 }
 
@@ -228,26 +231,36 @@ impl<S: Send + 'static> Accept<TcpStream, S> for Recognize {
     }
 }
 
-impl<S, B> tower::Service<http::Request<B>> for Known<S>
+impl<S, B, R> tower::Service<http::Request<B>> for Known<S>
 where
-    S: tower::Service<http::Request<B>>,
+    S: tower::Service<http::Request<B>, Response = http::Response<R>>,
+    S::Error: Into<BoxError>,
+    S::Future: Send + 'static,
 {
     type Response = S::Response;
-    type Error = S::Error;
-    type Future = S::Future;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<http::Response<R>, BoxError>> + Send>>;
 
     fn poll_ready(
         &mut self,
         context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Result<(), S::Error>> {
-        self.service.poll_ready(context)
+    ) -> std::task::Poll<Result<(), BoxError>> {
+        self.service.poll_ready(context).map_err(Into::into)
     }
 
-    fn call(&mut self, mut request: http::Request<B>) -> S::Future {
+    fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
         if let Some(user) = &self.user {
             request.extensions_mut().insert(user.clone());
         }
-        self.service.call(request)
+        let answer = self.service.call(request);
+        Box::pin(async move {
+            let response = answer.await.map_err(Into::into)?;
+            if response.extensions().get::<Cut>().is_some() {
+                // an error of the service ends the connection, over HTTP/2 the stream
+                return Err(io::Error::from(io::ErrorKind::ConnectionReset).into());
+            }
+            Ok(response)
+        })
     }
 }
 

@@ -47,13 +47,13 @@ impl World {
 
     /// Call after writing: the actors will look at it after their reaction time.
     pub fn notice(&mut self, now: Timestamp) {
-        if self.store.revision() != self.seen && self.look_at.is_none() {
-            self.look_at = now.checked_add(self.reaction).ok();
+        if self.store.revision() != self.seen {
+            self.stir(now);
         }
     }
 
-    /// Something happened outside the store that an actor waits for: they look after their reaction time.
-    pub fn wake(&mut self, now: Timestamp) {
+    /// Something outside the store changed: the actors will look after their reaction time.
+    pub fn stir(&mut self, now: Timestamp) {
         if self.look_at.is_none() {
             self.look_at = now.checked_add(self.reaction).ok();
         }

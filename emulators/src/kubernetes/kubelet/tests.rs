@@ -80,13 +80,13 @@ impl Place {
         };
         (self.hand)(Effect::Boot(boot));
         // as the wake of an engine does
-        self.stage.world.wake(self.stage.now);
+        self.stage.world.stir(self.stage.now);
     }
 
     fn halt(&mut self, name: &str) {
         let machine = format!("id-{name}");
         (self.hand)(Effect::Halt { machine });
-        self.stage.world.wake(self.stage.now);
+        self.stage.world.stir(self.stage.now);
     }
 
     fn console(&mut self) -> String {
