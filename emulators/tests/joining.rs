@@ -118,7 +118,7 @@ impl Place {
     }
 
     async fn launch(&self, name: &str, user_data: Option<String>) -> String {
-        let order = self.cloud.engine().with(|cloud| {
+        let mut order = self.cloud.engine().with(|cloud| {
             let mut flavors = cloud.world.flavors.iter();
             let flavor = flavors.find(|flavor| flavor.name == "m1.medium").unwrap();
             let mut networks = cloud.world.networks.values();
@@ -127,9 +127,12 @@ impl Place {
                 .unwrap();
             json!({"server": {
                 "name": name, "flavorRef": flavor.id, "imageRef": cloud.world.images[0]["id"],
-                "networks": [{"uuid": network["id"]}], "user_data": user_data,
+                "networks": [{"uuid": network["id"]}],
             }})
         });
+        if let Some(user_data) = user_data {
+            order["server"]["user_data"] = user_data.into();
+        }
         let made = self.nova("POST", "/servers", &order).await;
         made["server"]["id"]
             .as_str()
@@ -161,6 +164,7 @@ fn login_text(user: &Value, project: &str) -> String {
     .to_string()
 }
 
+#[allow(clippy::unnecessary_wraps)] // user data is optional, and a case without it stands beside
 fn user_data(secret: &str) -> Option<String> {
     let (ca, id) = (STANDARD.encode("CA-PEM"), TOKEN.0);
     Some(STANDARD.encode(format!(

@@ -172,7 +172,7 @@ impl Member {
             return;
         };
         let written = store.change(LEASES, (LEASE_HOME, &self.name), now, |lease| {
-            lease["spec"]["renewTime"] = micro_stamp(now).into();
+            open(lease, "spec")["renewTime"] = micro_stamp(now).into();
         });
         if written.is_ok() {
             // after a silence the node was taken for lost

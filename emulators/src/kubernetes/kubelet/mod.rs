@@ -78,6 +78,12 @@ enum Life {
     Stopping,
 }
 
+/// What is written, and what comes next and when.
+struct Turn {
+    write: fn(&mut Value, &str, Timestamp),
+    next: Option<(Life, Option<Timestamp>)>,
+}
+
 impl Kubelets {
     pub fn new(pace: Pace, door: Door, orders: Machines) -> Self {
         Self {
@@ -160,7 +166,8 @@ impl Kubelets {
             return;
         }
         self.joined += 1;
-        let member = match Member::join(&running.boot, &self.door, (store, self.joined), now) {
+        let member = match Member::join(&running.boot, &self.door, (&mut *store, self.joined), now)
+        {
             Ok((member, words)) => {
                 words
                     .iter()
@@ -266,34 +273,8 @@ impl Kubelets {
             return self.look(&object, now);
         }
         let value = object.value();
-        let inits = pod::init_containers(&value);
-        let (write, next): (fn(&mut Value, &str, Timestamp), _) = match stage.now {
-            Life::Starting if inits > 0 => {
-                let time = self.pace.init.saturating_mul(inits);
-                (
-                    pod::initializing,
-                    Some((Life::Initializing, Some(after(now, time)))),
-                )
-            }
-            Life::Starting | Life::Initializing => {
-                let end = pod::ends_after(&value, self.pace.run);
-                (
-                    pod::running,
-                    Some((Life::Running, end.map(|end| after(now, end)))),
-                )
-            }
-            Life::Running
-                if object.meta.phase == "Running" && object.meta.ready_since.is_none() =>
-            {
-                let end = pod::ends_after(&value, self.pace.run);
-                (
-                    pod::running,
-                    Some((Life::Running, end.map(|end| after(now, end)))),
-                )
-            }
-            Life::Running if pod::ends_after(&value, self.pace.run).is_some() => (pod::ended, None),
-            Life::Running => return,
-            Life::Stopping => (pod::ended, None),
+        let Some(Turn { write, next }) = self.turn(stage.now, &object, now) else {
+            return;
         };
         let address = self.address(&value);
         let at = (object.namespace(), object.name());
@@ -314,6 +295,34 @@ impl Kubelets {
             None => {
                 self.pods.remove(key);
             }
+        }
+    }
+
+    /// What happens now and what after it. `None`: it just goes on.
+    fn turn(&self, life: Life, object: &Object, now: Timestamp) -> Option<Turn> {
+        let value = object.value();
+        let inits = pod::init_containers(&value);
+        let end = pod::ends_after(&value, self.pace.run);
+        let run = Turn {
+            write: pod::running,
+            next: Some((Life::Running, end.map(|end| after(now, end)))),
+        };
+        let unready = object.meta.phase == "Running" && object.meta.ready_since.is_none();
+        match life {
+            Life::Starting if inits > 0 => {
+                let time = self.pace.init.saturating_mul(inits);
+                Some(Turn {
+                    write: pod::initializing,
+                    next: Some((Life::Initializing, Some(after(now, time)))),
+                })
+            }
+            Life::Starting | Life::Initializing => Some(run),
+            Life::Running if unready => Some(run),
+            Life::Running if end.is_none() => None,
+            Life::Running | Life::Stopping => Some(Turn {
+                write: pod::ended,
+                next: None,
+            }),
         }
     }
 

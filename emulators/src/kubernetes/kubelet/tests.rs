@@ -38,6 +38,7 @@ fn place() -> Place {
     Place { stage, hand, lines }
 }
 
+#[allow(clippy::unnecessary_wraps)] // user data is optional, and a case without it stands beside
 fn user_data(ca: &str, token: &str, server: &str) -> Option<String> {
     let ca = STANDARD.encode(ca);
     let text = format!(
