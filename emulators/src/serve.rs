@@ -11,14 +11,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::boot::embedded::{Embedded, show};
 use crate::boot::kubelet::{self, Booter};
 use crate::fronts::axum;
 use crate::fronts::engine::{Clock, Engine};
 use crate::fronts::https::{Bound, ServedApi};
-use crate::kubernetes::Kubernetes;
 use crate::kubernetes::cast::Cast;
-use crate::kubernetes::kubelet::machines::show;
-use crate::kubernetes::kubelet::{Door, Machines};
+use crate::kubernetes::kubelet::Door;
 use crate::openstack::{Access, OpenStack, Settings, default_world};
 
 const LEARN: &str = "\
@@ -98,7 +97,7 @@ pub async fn serve(args: Args) -> Result<()> {
         None => None,
     };
     // without a kubelet program, machines join the embedded cluster if there is one
-    let members = cluster.as_ref().map(|cluster| &cluster.machines);
+    let members = cluster.as_ref().map(|cluster| &cluster.inside);
     let members = members.filter(|_| args.hollow_kubelet.is_none());
     let mut cloud = match args.openstack {
         Some(addr) => Some(serve_openstack(addr, &args, members).await?),
@@ -127,16 +126,16 @@ struct Cloud {
     booting: JoinHandle<()>,
 }
 
-/// An embedded Kubernetes, and where machines announce themselves to its kubelets.
+/// An embedded Kubernetes, which also takes in the machines of clouds beside it.
 struct Cluster {
     served: ServedApi,
-    machines: Machines,
+    inside: Embedded,
 }
 
 async fn serve_openstack(
     addr: SocketAddr,
     args: &Serve,
-    members: Option<&Machines>,
+    members: Option<&Embedded>,
 ) -> Result<Cloud> {
     let (world, access) = default_world(args.seed, Timestamp::now());
     let cloud = OpenStack::new(world, settings(args.boot_seconds), args.seed);
@@ -145,8 +144,8 @@ async fn serve_openstack(
         let _ = stop.await;
     };
     let (engine, booting) = match members {
-        Some(machines) => {
-            let (hand, lines) = machines.hand();
+        Some(cluster) => {
+            let (hand, lines) = cluster.hand();
             let engine = Engine::new(cloud, Clock::Wall, hand);
             let screens = show(Arc::clone(&engine), lines);
             let booting = tokio::spawn(async {
@@ -195,14 +194,8 @@ async fn serve_kubernetes(addr: SocketAddr, args: &Serve) -> Result<Cluster> {
         },
         ..Cast::default()
     };
-    let cluster = Kubernetes::with_cast(args.seed, Timestamp::now(), &cast);
-    let engine = Engine::new(cluster, Clock::Wall, Box::new(|_| {}));
-    let waking = Arc::clone(&engine);
-    cast.machines.on_order(move || {
-        let now = waking.now();
-        waking.with(|cluster| cluster.world.stir(now));
-    });
-    let served = bound.serve(engine)?;
+    let inside = Embedded::new(args.seed, Clock::Wall, &cast);
+    let served = bound.serve(Arc::clone(&inside.engine))?;
     let path = args.out.join("kubeconfig");
     write_whole(&path, &served.kubeconfig())?;
     println!(
@@ -210,10 +203,7 @@ async fn serve_kubernetes(addr: SocketAddr, args: &Serve) -> Result<Cluster> {
         served.url(),
         path.display()
     );
-    Ok(Cluster {
-        served,
-        machines: cast.machines,
-    })
+    Ok(Cluster { served, inside })
 }
 
 async fn ended(cloud: Option<&mut Cloud>) {

@@ -3,6 +3,7 @@
 //! A pure reader. It understands rendered files (cloud-init's `write_files`), it never runs scripts.
 
 mod cloud_config;
+pub mod embedded;
 mod kubeconfig;
 pub mod kubelet;
 mod multipart;

@@ -35,6 +35,8 @@ mod seed;
 pub mod selectors;
 mod settings;
 mod shape;
+#[cfg(test)]
+mod stage;
 pub mod status;
 pub mod store;
 pub mod taints;

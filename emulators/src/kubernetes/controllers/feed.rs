@@ -35,9 +35,6 @@ impl Feed {
         let Some(seen) = seen else {
             return News::All;
         };
-        if store.last_change(&self.kind) <= seen {
-            return News::Since(Vec::new());
-        }
         match store.changes_since(&self.kind, seen) {
             Ok(changes) => News::Since(changes.cloned().collect()),
             Err(_) => News::All,

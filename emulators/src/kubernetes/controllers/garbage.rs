@@ -50,7 +50,7 @@ impl Garbage {
                         let object = &change.object;
                         if change.event == Event::Deleted {
                             gone.push(object.meta.uid.clone());
-                        } else if concerns(object) {
+                        } else if concerns(object) && turned(change.previous.as_deref(), object) {
                             look.insert((kind.clone(), key(object.namespace(), object.name())));
                         }
                     }
@@ -114,6 +114,13 @@ impl Actor for Garbage {
             }
         }
     }
+}
+
+/// Most writes change neither owners nor the mark of deletion.
+fn turned(previous: Option<&Object>, object: &Object) -> bool {
+    previous.is_none_or(|previous| {
+        object.meta.deleted_at.is_some() || previous.meta.owners != object.meta.owners
+    })
 }
 
 /// An owner of another kind or namespace than the reference says does not exist.

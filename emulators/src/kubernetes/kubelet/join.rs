@@ -29,6 +29,8 @@ pub struct Door {
 pub(super) struct Member {
     name: String,
     address: String,
+    /// No two have the same, not even of one machine that starts twice.
+    number: u32,
 }
 
 impl Member {
@@ -50,6 +52,7 @@ impl Member {
         let member = Self {
             name: plan.node_name.clone(),
             address: format!("172.31.{middle}.{low}"),
+            number,
         };
         if let Err(why) = member.register(boot, &plan, store, now) {
             return Err(vec![hello, why]);
@@ -61,6 +64,10 @@ impl Member {
 
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(super) fn number(&self) -> u32 {
+        self.number
     }
 
     fn register(
@@ -165,7 +172,7 @@ impl Member {
             return;
         };
         let written = store.change(LEASES, (LEASE_HOME, &self.name), now, |lease| {
-            lease["spec"]["renewTime"] = micro_stamp(now).into();
+            open(lease, "spec")["renewTime"] = micro_stamp(now).into();
         });
         if written.is_ok() {
             // after a silence the node was taken for lost

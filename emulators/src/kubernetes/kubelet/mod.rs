@@ -56,8 +56,8 @@ struct Running {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Alarm {
     Join { machine: String },
-    Ready { machine: String },
-    Renew { machine: String },
+    Ready { machine: String, member: u32 },
+    Renew { machine: String, member: u32 },
     Pod { key: String },
 }
 
@@ -76,6 +76,12 @@ enum Life {
     Initializing,
     Running,
     Stopping,
+}
+
+/// What is written, and what comes next and when.
+struct Turn {
+    write: fn(&mut Value, &str, Timestamp),
+    next: Option<(Life, Option<Timestamp>)>,
 }
 
 impl Kubelets {
@@ -122,18 +128,16 @@ impl Kubelets {
     fn ring(&mut self, alarm: Alarm, store: &mut Store, now: Timestamp) {
         match alarm {
             Alarm::Join { machine } => self.join(&machine, store, now),
-            Alarm::Ready { machine } => {
-                let running = self.running.get(&machine);
-                if let Some(member) = running.and_then(|running| running.member.as_ref()) {
+            Alarm::Ready { machine, member } => {
+                if let Some(member) = self.member(&machine, member) {
                     member.say_ready(store, now);
                 }
             }
-            Alarm::Renew { machine } => {
-                let running = self.running.get(&machine);
-                if let Some(member) = running.and_then(|running| running.member.as_ref()) {
-                    member.renew(store, now);
+            Alarm::Renew { machine, member } => {
+                if let Some(alive) = self.member(&machine, member) {
+                    alive.renew(store, now);
                     let at = after(now, self.pace.renew);
-                    self.alarms.set(at, Alarm::Renew { machine });
+                    self.alarms.set(at, Alarm::Renew { machine, member });
                 }
             }
             Alarm::Pod { key } => {
@@ -145,6 +149,15 @@ impl Kubelets {
         }
     }
 
+    /// Unless the machine was halted or started again meanwhile.
+    fn member(&self, machine: &str, number: u32) -> Option<&Member> {
+        let running = self.running.get(machine)?;
+        running
+            .member
+            .as_ref()
+            .filter(|member| member.number() == number)
+    }
+
     fn join(&mut self, machine: &str, store: &mut Store, now: Timestamp) {
         let Some(running) = self.running.get_mut(machine) else {
             return;
@@ -153,7 +166,8 @@ impl Kubelets {
             return;
         }
         self.joined += 1;
-        let member = match Member::join(&running.boot, &self.door, (store, self.joined), now) {
+        let member = match Member::join(&running.boot, &self.door, (&mut *store, self.joined), now)
+        {
             Ok((member, words)) => {
                 words
                     .iter()
@@ -167,7 +181,7 @@ impl Kubelets {
                 return;
             }
         };
-        let node = member.name().to_owned();
+        let (node, number) = (member.name().to_owned(), member.number());
         running.member = Some(member);
         self.by_node.insert(node.clone(), machine.to_owned());
         let machine = machine.to_owned();
@@ -176,10 +190,12 @@ impl Kubelets {
             at,
             Alarm::Ready {
                 machine: machine.clone(),
+                member: number,
             },
         );
         let at = after(now, self.pace.renew);
-        self.alarms.set(at, Alarm::Renew { machine });
+        let member = number;
+        self.alarms.set(at, Alarm::Renew { machine, member });
         let here: Vec<_> = store.pods_on(&node).cloned().collect();
         for pod in here {
             self.look(&pod, now);
@@ -196,8 +212,11 @@ impl Kubelets {
             .pods
             .get(&key)
             .filter(|stage| stage.uid == pod.meta.uid);
-        let value = pod.value();
         let (life, until) = if pod.meta.deleted_at.is_some() {
+            if known.is_none() && over(pod) {
+                return; // somebody else's finalizer holds it
+            }
+            let value = pod.value();
             let started = known.is_none_or(|stage| stage.now != Life::Starting);
             let until = after(now, self.ending(&value, started && !over(pod)));
             match known {
@@ -254,34 +273,8 @@ impl Kubelets {
             return self.look(&object, now);
         }
         let value = object.value();
-        let inits = pod::init_containers(&value);
-        let (write, next): (fn(&mut Value, &str, Timestamp), _) = match stage.now {
-            Life::Starting if inits > 0 => {
-                let time = self.pace.init.saturating_mul(inits);
-                (
-                    pod::initializing,
-                    Some((Life::Initializing, Some(after(now, time)))),
-                )
-            }
-            Life::Starting | Life::Initializing => {
-                let end = pod::ends_after(&value, self.pace.run);
-                (
-                    pod::running,
-                    Some((Life::Running, end.map(|end| after(now, end)))),
-                )
-            }
-            Life::Running
-                if object.meta.phase == "Running" && object.meta.ready_since.is_none() =>
-            {
-                let end = pod::ends_after(&value, self.pace.run);
-                (
-                    pod::running,
-                    Some((Life::Running, end.map(|end| after(now, end)))),
-                )
-            }
-            Life::Running if pod::ends_after(&value, self.pace.run).is_some() => (pod::ended, None),
-            Life::Running => return,
-            Life::Stopping => (pod::ended, None),
+        let Some(Turn { write, next }) = self.turn(stage.now, &object, now) else {
+            return;
         };
         let address = self.address(&value);
         let at = (object.namespace(), object.name());
@@ -302,6 +295,34 @@ impl Kubelets {
             None => {
                 self.pods.remove(key);
             }
+        }
+    }
+
+    /// What happens now and what after it. `None`: it just goes on.
+    fn turn(&self, life: Life, object: &Object, now: Timestamp) -> Option<Turn> {
+        let value = object.value();
+        let inits = pod::init_containers(&value);
+        let end = pod::ends_after(&value, self.pace.run);
+        let run = Turn {
+            write: pod::running,
+            next: Some((Life::Running, end.map(|end| after(now, end)))),
+        };
+        let unready = object.meta.phase == "Running" && object.meta.ready_since.is_none();
+        match life {
+            Life::Starting if inits > 0 => {
+                let time = self.pace.init.saturating_mul(inits);
+                Some(Turn {
+                    write: pod::initializing,
+                    next: Some((Life::Initializing, Some(after(now, time)))),
+                })
+            }
+            Life::Starting | Life::Initializing => Some(run),
+            Life::Running if unready => Some(run),
+            Life::Running if end.is_none() => None,
+            Life::Running | Life::Stopping => Some(Turn {
+                write: pod::ended,
+                next: None,
+            }),
         }
     }
 

@@ -59,7 +59,7 @@ pub(super) fn initializing(pod: &mut Value, _: &str, now: Timestamp) {
 pub(super) fn running(pod: &mut Value, address: &str, now: Timestamp) {
     let spec = pod["spec"].clone();
     let gates = list(&spec["readinessGates"]).iter();
-    let open = gates.clone().all(|gate| {
+    let passed = gates.clone().all(|gate| {
         let have = condition(pod, text(gate, "conditionType"));
         have.is_some_and(|have| text(have, "status") == "True")
     });
@@ -79,7 +79,7 @@ pub(super) fn running(pod: &mut Value, address: &str, now: Timestamp) {
     ] {
         conditions::set(status, fine(kind), None, now);
     }
-    if open {
+    if passed {
         conditions::set(status, fine("Ready"), None, now);
     } else {
         not_ready(status, "ReadinessGatesNotReady", now);

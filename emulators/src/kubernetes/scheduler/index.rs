@@ -92,7 +92,9 @@ impl Index {
                 }
                 self.queue.clear();
                 self.ranks.clear();
-                self.promises.clear();
+                for key in self.promises.keys().cloned().collect::<Vec<_>>() {
+                    self.unqueue(&key);
+                }
                 for pod in store.list("pods", None) {
                     gated.extend(self.take_in(store, pod));
                 }
@@ -143,6 +145,7 @@ impl Index {
                 (Some(node), None) => self.add_spot(Spot::of(node), store),
                 (None, _) => {
                     self.spots.remove(&name);
+                    self.promises.retain(|_, node| *node != name);
                     self.stirred = true;
                 }
             }
