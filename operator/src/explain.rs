@@ -84,6 +84,42 @@ pub fn sentence(why: &Why) -> String {
         Why::OptedOut => "the pod asks not to get one of our nodes".to_owned(),
         Why::BadTerm(bad) => bad.to_string(),
         Why::Unreadable { field, said } => format!("{field} cannot be read: {said}"),
+        Why::VolumesApart => "the pod's volumes cannot all be reached from one place".to_owned(),
+        Why::VolumeElsewhere { key } => {
+            format!("the pod's volumes are where its own terms on {key} do not let it go")
+        }
+        Why::TopologyUnknown { key } => format!("no node has or would have the label {key}"),
+        Why::SpreadUnmet {
+            key,
+            max_skew,
+            selector,
+            allowed,
+        } => {
+            let where_to = if allowed.is_empty() { "nowhere" } else { allowed };
+            format!(
+                "spreading {selector} over {key} with maxSkew {max_skew} allows one more only in: {where_to}"
+            )
+        }
+        Why::AffinityUnmet { key, selector } => {
+            format!("no pod with {selector} is where this one could go by {key}")
+        }
+        Why::AntiAffinityUnmet { key, selector } => {
+            format!("pods with {selector} are everywhere this one could go by {key}")
+        }
+        Why::UnwantedThere { key, selector } => {
+            format!("pods that stay apart from {selector} are everywhere this one could go by {key}")
+        }
+        Why::NoPlace => "each constraint can be met, all of them together cannot".to_owned(),
+        Why::VolumeLimit {
+            pool,
+            driver,
+            asked,
+            most,
+            types,
+            of,
+        } => format!(
+            "pool {pool}: {types} of {of} instance types take at most {most} volumes of {driver}, the pod has {asked}"
+        ),
         Why::NoPool => "there is no NodePool".to_owned(),
         Why::PoolNotReady { pool, said } => format!("pool {pool} is not ready: {said}"),
         Why::PoolPaused { pool } => format!("pool {pool} is paused"),

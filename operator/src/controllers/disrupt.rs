@@ -64,7 +64,7 @@ async fn look(hub: &Shared) -> Result<Emptiness, snapshot::Behind> {
     // Pods that wait for room that is there already will land there any moment.
     let schedule = solve(
         &WhatIf::nothing_changes(&frozen),
-        Budget { steps: 5_000_000 },
+        Budget::steps(5_000_000),
     );
     let mut awaited: BTreeMap<Arc<str>, u32> = BTreeMap::new();
     for (_, spot) in &schedule.placements {

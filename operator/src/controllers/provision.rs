@@ -30,7 +30,7 @@ use crate::snapshot::{self, Behind};
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 const BEHIND: Duration = Duration::from_millis(20);
 /// Planning ends here; whoever was not reached comes first next time.
-const STEPS: Budget = Budget { steps: 50_000_000 };
+const STEPS: Budget = Budget::steps(50_000_000);
 /// Writes that go out side by side.
 const SIDE_BY_SIDE: usize = 16;
 
