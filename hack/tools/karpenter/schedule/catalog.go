@@ -53,7 +53,9 @@ func readCatalog(path string) (*catalog, error) {
 	if err := yaml.Unmarshal(text, &file); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	cloudprovider.ReservationIDLabel = "joiner.dev/reservation"
 	karpenter.WellKnownLabels.Insert(file.WellKnownLabels...)
+	karpenter.WellKnownLabels.Insert(cloudprovider.ReservationIDLabel)
 	all := &catalog{pools: map[string]sets.Set[string]{}}
 	for _, entry := range file.InstanceTypes {
 		all.types = append(all.types, entry.instanceType())
@@ -82,7 +84,7 @@ func (entry typeEntry) instanceType() *cloudprovider.InstanceType {
 		scheduling.NewRequirement(karpenter.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, sets.List(capacityTypes)...),
 	)
 	for key := range karpenter.WellKnownLabels {
-		if !requirements.Has(key) && key != karpenter.NodePoolLabelKey {
+		if !requirements.Has(key) && key != karpenter.NodePoolLabelKey && key != cloudprovider.ReservationIDLabel {
 			requirements.Add(scheduling.NewRequirement(key, corev1.NodeSelectorOpDoesNotExist))
 		}
 	}
