@@ -23,6 +23,8 @@ pub struct Args {
 pub enum Command {
     /// Watch the cluster, buy nodes for pods that need them, remove nodes that nobody needs
     Run(Box<Run>),
+    /// Print what would be bought for the objects in some files, without cluster or cloud
+    Plan(Box<crate::plan::Asked>),
     /// Print what is generated from code: grants, flags, metrics, events, reasons
     #[command(hide = true)]
     Reference {
@@ -192,7 +194,7 @@ mod tests {
         let words = ["joiner", "run"].iter().chain(more);
         match Args::try_parse_from(words).unwrap().command {
             Command::Run(run) => *run,
-            Command::Reference { .. } => unreachable!("run was asked for"),
+            other => unreachable!("run was asked for, not {other:?}"),
         }
     }
 

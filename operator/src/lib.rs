@@ -13,6 +13,7 @@ pub mod ingest;
 pub mod ledger;
 pub mod metrics;
 pub mod mirror;
+pub mod plan;
 pub mod providers;
 pub mod reference;
 pub mod reread;

@@ -1,5 +1,7 @@
 //! How fast is it, here and now? Figures are printed, never asserted.
 
+pub mod schedule;
+
 use std::process::Command as Run;
 
 use anyhow::{Context, Result, bail};
@@ -39,6 +41,8 @@ pub enum Command {
         #[arg(long, default_value_t = 100_000)]
         objects: u64,
     },
+    /// Planning: time, pods per second, memory, nodes and price per hour; every plan is checked in the same run.
+    Schedule(schedule::Options),
 }
 
 pub fn run(command: &Command) -> Result<()> {
@@ -74,6 +78,7 @@ pub fn run(command: &Command) -> Result<()> {
             "--",
             &objects.to_string(),
         ]),
+        Command::Schedule(options) => schedule::run(options),
     }
 }
 

@@ -68,6 +68,11 @@ pub fn owner(pod: &Pod) -> Owner {
     }
 }
 
+/// Lands on its node by itself (a DaemonSet's pod, a mirror pod): never ours to place.
+pub fn is_nobodys_to_place(pod: &Pod) -> bool {
+    matches!(owner(pod), Owner::DaemonSet | Owner::Node)
+}
+
 pub fn created(pod: &Pod) -> Timestamp {
     let created = pod.metadata.creation_timestamp.as_ref();
     created.map_or(Timestamp::UNIX_EPOCH, |time| time.0)
@@ -81,6 +86,7 @@ pub fn requests(spec: &PodSpec) -> Result<Resources, Why> {
             .as_ref()
             .and_then(|all| all.requests.as_ref());
         super::resources(requests)
+            .and_then(super::file::not_negative)
             .map_err(|bad| unreadable(&format!("requests of container {}", container.name), &bad))
     };
     let containers: Result<Vec<_>, Why> = spec.containers.iter().map(of).collect();
@@ -94,7 +100,9 @@ pub fn requests(spec: &PodSpec) -> Result<Resources, Why> {
         })
         .collect();
     let list = |field: &str, list: Option<&BTreeMap<_, _>>| {
-        super::resources(list).map_err(|bad| unreadable(field, &bad))
+        super::resources(list)
+            .and_then(super::file::not_negative)
+            .map_err(|bad| unreadable(field, &bad))
     };
     let pod_level = spec
         .resources

@@ -40,6 +40,11 @@ pub fn is_ready(pool: &NodePool) -> bool {
     })
 }
 
+/// Has somebody judged it, and found it wanting?
+pub fn says_not_ready(pool: &NodePool) -> bool {
+    ready_condition(pool).is_some_and(|ready| ready.status == ConditionStatus::False)
+}
+
 pub fn pool(pool: &NodePool) -> Pool {
     let template = &pool.spec.template;
     let mut value = Pool::new(pool.name_any(), class(pool));

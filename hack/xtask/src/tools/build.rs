@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::{Stamp, Tool};
+use super::{Stamp, Tool, Toolchain};
 use crate::progress::Step;
 
 /// The commit and day of the Kubernetes release in go.mod; they only show in `kubectl version`.
@@ -39,7 +39,7 @@ pub(super) fn run(go: &Path, tool: &Tool, into: &Path) -> Result<()> {
         .args(tool.packages)
         .current_dir(folder)
         .envs([
-            ("GOTOOLCHAIN", "local"),
+            ("GOTOOLCHAIN", toolchain(tool.toolchain)),
             ("CGO_ENABLED", "0"),
             ("GOWORK", "off"),
         ])
@@ -67,6 +67,13 @@ pub(super) fn run(go: &Path, tool: &Tool, into: &Path) -> Result<()> {
     }
     step.done();
     Ok(())
+}
+
+fn toolchain(wanted: Toolchain) -> &'static str {
+    match wanted {
+        Toolchain::Local => "local",
+        Toolchain::Fetched => "auto",
+    }
 }
 
 fn link_flags(stamp: Stamp, lock: &str) -> String {

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::Toolchain;
+
 /// No usable Go toolchain on this machine: what needs it is skipped, by name.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum NoGo {
@@ -17,9 +19,13 @@ pub enum NoGo {
 }
 
 /// The `go` command, fit for the go.mod in `folder`.
-pub(super) fn find(folder: &Path) -> Result<PathBuf, super::Error> {
+pub(super) fn find(folder: &Path, toolchain: Toolchain) -> Result<PathBuf, super::Error> {
     let lock = std::fs::read_to_string(folder.join("go.mod")).map_err(anyhow::Error::from)?;
-    let needed = wanted(&lock).unwrap_or("1").to_owned();
+    let needed = match toolchain {
+        Toolchain::Local => wanted(&lock).unwrap_or("1").to_owned(),
+        // The first one that fetches others.
+        Toolchain::Fetched => "1.21".to_owned(),
+    };
     let said = Command::new("go")
         .args(["env", "GOVERSION"])
         .env("GOTOOLCHAIN", "local")

@@ -50,6 +50,11 @@ pub fn control_plane() -> Result<ControlPlane, Error> {
     })
 }
 
+/// Karpenter's scheduler behind the file format of `joiner plan`, to measure ours against.
+pub fn karpenter_schedule() -> Result<PathBuf, Error> {
+    Ok(tool(&KARPENTER_SCHEDULE)?.join("karpenter-schedule"))
+}
+
 /// One cache entry: binaries that come from one `go build`.
 struct Tool {
     name: &'static str,
@@ -60,6 +65,16 @@ struct Tool {
     packages: &'static [&'static str],
     binaries: &'static [&'static str],
     stamp: Stamp,
+    toolchain: Toolchain,
+}
+
+/// Which Go builds it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Toolchain {
+    /// The one on this machine; what it cannot build is skipped by name.
+    Local,
+    /// The one its go.mod asks for, fetched like any other module if it is not there.
+    Fetched,
 }
 
 /// What is linked into the binaries besides the code.
@@ -77,6 +92,7 @@ const ETCD: Tool = Tool {
     packages: &["go.etcd.io/etcd/server/v3"],
     binaries: &["etcd"],
     stamp: Stamp::Nothing,
+    toolchain: Toolchain::Local,
 };
 
 const KUBERNETES: Tool = Tool {
@@ -96,6 +112,7 @@ const KUBERNETES: Tool = Tool {
         "kubectl",
     ],
     stamp: Stamp::KubernetesVersion,
+    toolchain: Toolchain::Local,
 };
 
 const HOLLOW_KUBELET: Tool = Tool {
@@ -105,6 +122,7 @@ const HOLLOW_KUBELET: Tool = Tool {
     packages: &["./hollow-kubelet"],
     binaries: &["hollow-kubelet"],
     stamp: Stamp::KubernetesVersion,
+    toolchain: Toolchain::Local,
 };
 
 const KEEPER: Tool = Tool {
@@ -114,6 +132,17 @@ const KEEPER: Tool = Tool {
     packages: &["./keeper"],
     binaries: &["keeper"],
     stamp: Stamp::Nothing,
+    toolchain: Toolchain::Local,
+};
+
+const KARPENTER_SCHEDULE: Tool = Tool {
+    name: "karpenter-schedule",
+    group: "karpenter/schedule",
+    sources: Some("."),
+    packages: &["."],
+    binaries: &["karpenter-schedule"],
+    stamp: Stamp::Nothing,
+    toolchain: Toolchain::Fetched,
 };
 
 impl Tool {
@@ -132,7 +161,7 @@ fn tool(tool: &Tool) -> Result<PathBuf, Error> {
     if cache::is_whole(&entry, tool.binaries) {
         return Ok(entry);
     }
-    let go = go::find(&tool.folder())?;
+    let go = go::find(&tool.folder(), tool.toolchain)?;
     cache::fill(&entry, tool.binaries, |into| build::run(&go, tool, into))?;
     Ok(entry)
 }

@@ -1,0 +1,182 @@
+//! Are pods as near, as far apart and as evenly spread as they ask for?
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::Value;
+
+use super::check::{World, labels, list, selected, text};
+use super::labels::selects;
+
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+const HOSTNAME: &str = "kubernetes.io/hostname";
+
+/// Pods that no selector can tell apart, counted by spot.
+struct Class {
+    labels: BTreeMap<String, String>,
+    namespace: String,
+    on: BTreeMap<usize, usize>,
+}
+
+/// One constraint, shared by all pods that write it alike.
+struct Asked<'a> {
+    term: &'a Value,
+    namespace: String,
+    pods: Vec<usize>,
+}
+
+pub fn check(world: &World<'_>, wrong: &mut Vec<String>) {
+    let classes = classes(world);
+    let asked = |path: &str| gather(world, path);
+    for one in asked(&format!("/spec/affinity/podAntiAffinity/{REQUIRED}")) {
+        apart(world, &classes, &one, wrong);
+    }
+    for one in asked(&format!("/spec/affinity/podAffinity/{REQUIRED}")) {
+        near(world, &classes, &one, wrong);
+    }
+    for one in asked("/spec/topologySpreadConstraints") {
+        if text(one.term, "/whenUnsatisfiable") == "DoNotSchedule" {
+            spread(world, &classes, &one, wrong);
+        }
+    }
+}
+
+fn classes(world: &World<'_>) -> Vec<Class> {
+    let mut found: HashMap<String, Class> = HashMap::new();
+    for (pod, spot) in &world.spot_of {
+        let object = world.pods[*pod];
+        let namespace = text(object, "/metadata/namespace").to_owned();
+        let has = object.pointer("/metadata/labels").map(ToString::to_string);
+        let key = format!("{namespace} {}", has.unwrap_or_default());
+        let class = found.entry(key).or_insert_with(|| Class {
+            labels: labels(object, "/metadata/labels"),
+            namespace,
+            on: BTreeMap::new(),
+        });
+        *class.on.entry(*spot).or_default() += 1;
+    }
+    found.into_values().collect()
+}
+
+/// Constraints of the pods that were placed in this plan.
+fn gather<'a>(world: &World<'a>, path: &str) -> Vec<Asked<'a>> {
+    let mut found: BTreeMap<String, Asked<'a>> = BTreeMap::new();
+    for pod in world.spot_of.keys() {
+        let object: &'a Value = world.pods[*pod];
+        if !text(object, "/spec/nodeName").is_empty() {
+            continue;
+        }
+        let namespace = text(object, "/metadata/namespace");
+        for term in list(object, path) {
+            let key = format!("{namespace} {term}");
+            let one = found.entry(key).or_insert_with(|| Asked {
+                term,
+                namespace: namespace.to_owned(),
+                pods: Vec::new(),
+            });
+            one.pods.push(*pod);
+        }
+    }
+    found.into_values().collect()
+}
+
+fn domain<'a>(world: &'a World<'_>, spot: usize, key: &str) -> Option<&'a str> {
+    let spot = &world.spots[spot];
+    match key {
+        HOSTNAME => Some(&spot.name),
+        key => spot.labels.get(key).map(String::as_str),
+    }
+}
+
+/// Pods that the term's selector matches, by domain.
+fn counts<'a>(
+    world: &'a World<'_>,
+    classes: &[Class],
+    one: &Asked<'_>,
+) -> BTreeMap<&'a str, usize> {
+    let key = text(one.term, "/topologyKey");
+    let mut counts = BTreeMap::new();
+    let matching = classes.iter().filter(|class| {
+        class.namespace == one.namespace && selects(one.term.get("labelSelector"), &class.labels)
+    });
+    for (spot, count) in matching.flat_map(|class| &class.on) {
+        if let Some(domain) = domain(world, *spot, key) {
+            *counts.entry(domain).or_default() += count;
+        }
+    }
+    counts
+}
+
+fn is_self(world: &World<'_>, one: &Asked<'_>, pod: usize) -> usize {
+    let has = labels(world.pods[pod], "/metadata/labels");
+    usize::from(selects(one.term.get("labelSelector"), &has))
+}
+
+fn apart(world: &World<'_>, classes: &[Class], one: &Asked<'_>, wrong: &mut Vec<String>) {
+    let counts = counts(world, classes, one);
+    let key = text(one.term, "/topologyKey");
+    for pod in &one.pods {
+        let place = domain(world, world.spot_of[pod], key);
+        let there = place.and_then(|place| counts.get(place)).copied().unwrap_or(0);
+        if there > is_self(world, one, *pod) {
+            let name = text(world.pods[*pod], "/metadata/name");
+            wrong.push(format!("{name}: not apart in {place:?}"));
+        }
+    }
+}
+
+fn near(world: &World<'_>, classes: &[Class], one: &Asked<'_>, wrong: &mut Vec<String>) {
+    let counts = counts(world, classes, one);
+    let all: usize = counts.values().sum();
+    let key = text(one.term, "/topologyKey");
+    for pod in &one.pods {
+        let place = domain(world, world.spot_of[pod], key);
+        let there = place.and_then(|place| counts.get(place)).copied().unwrap_or(0);
+        let own = is_self(world, one, *pod);
+        // The first of its kind has nobody to be near to.
+        let first = own == 1 && all == 1;
+        if there <= own && !first {
+            let name = text(world.pods[*pod], "/metadata/name");
+            wrong.push(format!("{name}: near nobody in {place:?}"));
+        }
+    }
+}
+
+/// Only where all pods that count also ask: others may come later and spoil it, as Kubernetes allows.
+fn spread(world: &World<'_>, classes: &[Class], one: &Asked<'_>, wrong: &mut Vec<String>) {
+    let counts = counts(world, classes, one);
+    let all: usize = counts.values().sum();
+    let asking = one.pods.iter().filter(|pod| is_self(world, one, **pod) == 1).count();
+    let key = text(one.term, "/topologyKey");
+    let skew = one.term.get("maxSkew").and_then(Value::as_u64).unwrap_or(1);
+    if asking != all || all == 0 {
+        return;
+    }
+    let spec = world.pods[one.pods[0]].get("spec").unwrap_or(&Value::Null);
+    // A new host would be empty, so the least is none; zones are those there are.
+    let least = if key == HOSTNAME {
+        0
+    } else {
+        let may = |zone: &&String| {
+            let mut has = BTreeMap::new();
+            has.insert(key.to_owned(), (*zone).clone());
+            let only = one_key(spec, key);
+            selected(&only, &has)
+        };
+        let universe: BTreeSet<&String> = world.zones.iter().filter(may).collect();
+        let counted = universe.iter().map(|zone| counts.get(zone.as_str()).copied().unwrap_or(0));
+        counted.min().unwrap_or(0)
+    };
+    let most = counts.values().copied().max().unwrap_or(0);
+    if (most.saturating_sub(least)) as u64 > skew {
+        wrong.push(format!("{}: skew {most}-{least} above {skew}: {counts:?}", one.term));
+    }
+}
+
+/// The part of a pod's node selection that speaks of one key.
+fn one_key(spec: &Value, key: &str) -> Value {
+    let value = labels(spec, "/nodeSelector").get(key).cloned();
+    match value {
+        Some(value) => serde_json::json!({ "nodeSelector": { key: value } }),
+        None => Value::Null,
+    }
+}

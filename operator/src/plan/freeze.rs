@@ -1,0 +1,198 @@
+//! How does everything that was read become one snapshot?
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use planner::snapshot::{Claim, MinValuesPolicy, Node, Options, Pods, PoolState};
+use planner::taints::lasting;
+use planner::{ClassRef, ResourceName, Resources, Snapshot};
+
+use super::Preferences;
+use super::catalog::Goods;
+use super::gather::Gathered;
+use super::seen::{ClaimSeen, NodeSeen, PodSeen};
+use super::trouble::Trouble;
+
+/// What flags decide.
+pub(super) struct Flags {
+    pub(super) min_values: MinValuesPolicy,
+    #[allow(dead_code, reason = "read by the planner's full scheduler")]
+    pub(super) preferences: Preferences,
+    #[allow(dead_code, reason = "read by the planner's full scheduler")]
+    pub(super) scheduler_config: Option<PathBuf>,
+}
+
+pub(super) struct Frozen {
+    pub(super) snapshot: Snapshot,
+    pub(super) warnings: Vec<String>,
+}
+
+pub(super) fn freeze(
+    mut all: Gathered,
+    goods: Goods,
+    flags: Flags,
+    now: Timestamp,
+) -> Result<Frozen, Trouble> {
+    let mut warnings = passed_by(&all);
+    let mut snapshot = Snapshot::empty(now);
+    snapshot.options = Options {
+        well_known: std::mem::take(&mut all.well_known),
+        min_values: flags.min_values,
+        // A plan on paper buys nothing, so nothing can run away.
+        guard: None,
+        ..Options::default()
+    };
+    judge_classes(&mut all);
+    let mut in_use: BTreeMap<ClassRef, Arc<str>> = BTreeMap::new();
+    for seen in std::mem::take(&mut all.pools) {
+        let mut pool = seen.pool;
+        pool.class = goods.class_for(&pool.name, &pool.class);
+        in_use.insert(pool.class.clone(), pool.name.clone());
+        snapshot.pools.push(pool);
+    }
+    snapshot.catalogs = goods.catalogs(&in_use)?;
+    let (nodes, claims) = places(&mut all, &mut warnings);
+    snapshot.nodes = nodes;
+    snapshot.claims = claims;
+    snapshot.daemons = std::mem::take(&mut all.daemons);
+    snapshot.pods = pods(all, &mut snapshot.nodes, &mut warnings);
+    Ok(Frozen {
+        snapshot: snapshot.freeze(),
+        warnings,
+    })
+}
+
+fn passed_by(all: &Gathered) -> Vec<String> {
+    let one = |(kind, count): (&String, &usize)| {
+        let objects = if *count == 1 { "object" } else { "objects" };
+        format!("{count} {objects} of kind {kind} mean nothing to a plan and were passed by")
+    };
+    all.passed_by.iter().map(one).collect()
+}
+
+/// Without any class in the input every class is ready; with some, those that are missing or say no are not.
+fn judge_classes(all: &mut Gathered) {
+    if all.classes.is_empty() {
+        return;
+    }
+    for seen in &mut all.pools {
+        let pool = &mut seen.pool;
+        if pool.state != PoolState::Ready {
+            continue;
+        }
+        let (group, kind, name) = (&pool.class.group, &pool.class.kind, &pool.class.name);
+        let class = all.classes.iter().find(|class| {
+            (
+                class.key.0.as_str(),
+                class.key.1.as_str(),
+                class.key.2.as_str(),
+            ) == (group.as_ref(), kind.as_ref(), name.as_ref())
+        });
+        let said = match class {
+            None => Some(format!("{kind} {name} is not in the input")),
+            Some(class) => class.not_ready.clone(),
+        };
+        if let Some(said) = said {
+            pool.state = PoolState::NotReady { said: said.into() };
+        }
+    }
+}
+
+/// Nodes, and claims that are none yet.
+fn places(all: &mut Gathered, warnings: &mut Vec<String>) -> (Vec<Node>, Vec<Claim>) {
+    let mut seen = std::mem::take(&mut all.nodes);
+    let by_name: HashMap<Arc<str>, usize> = seen
+        .iter()
+        .enumerate()
+        .map(|(at, seen)| (seen.node.name.clone(), at))
+        .collect();
+    let by_id: HashMap<Arc<str>, usize> = seen
+        .iter()
+        .enumerate()
+        .filter_map(|(at, seen)| Some((seen.provider_id.clone()?, at)))
+        .collect();
+    let mut flying = Vec::new();
+    let mut claims = std::mem::take(&mut all.claims);
+    claims.sort_by(|a, b| a.claim.name.cmp(&b.claim.name));
+    for claim in claims {
+        let named = claim.node_name.as_ref().and_then(|name| by_name.get(name));
+        let known = claim.provider_id.as_ref().and_then(|id| by_id.get(id));
+        match named.or(known) {
+            Some(at) => join(&mut seen[*at], &claim),
+            None if claim.provider_id.is_none() && !claim.counts_as_room => {
+                let name = &claim.claim.name;
+                warnings.push(format!(
+                    "NodeClaim {name} has neither provider id nor allocatable resources and was left out"
+                ));
+            }
+            None => flying.push(claim.claim),
+        }
+    }
+    let nodes = seen.into_iter().map(|seen| {
+        let pool = seen.pool();
+        Node { pool, ..seen.node }
+    });
+    (nodes.collect(), flying)
+}
+
+/// What a claim says about its node.
+fn join(seen: &mut NodeSeen, claim: &ClaimSeen) {
+    let node = &mut seen.node;
+    node.initialized = claim.initialized;
+    node.leaving |= claim.claim.leaving;
+    node.taints = lasting(&node.taints, &claim.startup_taints, claim.initialized);
+    if !claim.initialized
+        && let Some((capacity, allocatable)) = &claim.claim.told
+    {
+        // Devices register late: until then the cloud's word counts.
+        node.capacity = node.capacity.larger(capacity);
+        node.allocatable = node.allocatable.larger(allocatable);
+    }
+}
+
+/// Pods to place, and on the nodes what the others take.
+fn pods(all: Gathered, nodes: &mut [Node], warnings: &mut Vec<String>) -> Pods {
+    let at: HashMap<Arc<str>, usize> = nodes
+        .iter()
+        .enumerate()
+        .map(|(at, node)| (node.name.clone(), at))
+        .collect();
+    let shapes = all.shapes;
+    let mut lost = 0;
+    let mut list = Vec::with_capacity(all.pods.len());
+    for seen in all.pods {
+        let Some(name) = &seen.node else {
+            list.push((seen.pod, seen.shape));
+            continue;
+        };
+        let Some(node) = at.get(name).map(|at| &mut nodes[*at]) else {
+            lost += 1;
+            continue;
+        };
+        if node.leaving && !seen.daemon && !seen.ending {
+            list.push((seen.pod, seen.shape));
+            continue;
+        }
+        take_room(node, &seen, shapes.get(seen.shape));
+    }
+    if lost > 0 {
+        warnings.push(format!(
+            "{lost} pods are on nodes that are not in the input and were left out"
+        ));
+    }
+    Pods::gather(
+        list.into_iter()
+            .map(|(pod, shape)| (pod, shapes.get(shape).clone())),
+    )
+}
+
+fn take_room(node: &mut Node, seen: &PodSeen, shape: &planner::snapshot::Shape) {
+    let takes: Resources = shape.requests.clone().with(ResourceName::Pods, 1);
+    if seen.daemon {
+        node.daemons = node.daemons.plus(&takes);
+    }
+    node.used = node.used.plus(&takes);
+    node.ports.extend(shape.ports.iter().copied());
+}

@@ -1,0 +1,219 @@
+//! What does each document mean, and what of it is kept?
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use crds::karpenter::{NodeClaim, NodePool};
+use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use planner::labels::WellKnown;
+use planner::snapshot::Daemon;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::field::typed;
+use super::read::Document;
+use super::seen::{ClaimSeen, ClassSeen, NodeSeen, PodSeen, PoolSeen, Shapes};
+use super::trouble::Trouble;
+use crate::ingest;
+use crate::ingest::file::{self, Misread};
+
+/// Everything that was read, lowered to planner values.
+pub(super) struct Gathered {
+    pub(super) well_known: WellKnown,
+    pub(super) shapes: Shapes,
+    pub(super) pods: Vec<PodSeen>,
+    pub(super) nodes: Vec<NodeSeen>,
+    pub(super) claims: Vec<ClaimSeen>,
+    pub(super) pools: Vec<PoolSeen>,
+    pub(super) classes: Vec<ClassSeen>,
+    pub(super) daemons: Vec<Daemon>,
+    /// Kinds that mean nothing here, and how often each was met.
+    pub(super) passed_by: BTreeMap<String, usize>,
+    names: HashSet<(&'static str, Arc<str>)>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct What {
+    #[serde(default)]
+    api_version: Option<String>,
+    #[serde(default)]
+    kind: Option<String>,
+}
+
+impl Gathered {
+    pub(super) fn new(well_known: WellKnown) -> Self {
+        Self {
+            well_known,
+            shapes: Shapes::default(),
+            pods: Vec::new(),
+            nodes: Vec::new(),
+            claims: Vec::new(),
+            pools: Vec::new(),
+            classes: Vec::new(),
+            daemons: Vec::new(),
+            passed_by: BTreeMap::new(),
+            names: HashSet::new(),
+        }
+    }
+
+    /// Takes one object in, or says what is wrong with it.
+    pub(super) fn add(&mut self, document: &Document) -> Result<(), Trouble> {
+        let what: What = self.read(document)?;
+        let kind = what.kind.or_else(|| document.kind.clone());
+        let Some(kind) = kind else {
+            return Err(self.trouble(document, "kind", "missing; is this a Kubernetes object?"));
+        };
+        let group = group_of(what.api_version.as_deref());
+        match (group, kind.as_str()) {
+            ("", "Pod") => self.pod(document),
+            ("", "Node") => self.node(document),
+            ("apps", "DaemonSet") => self.daemon(document),
+            ("karpenter.sh", "NodePool") => self.pool(document),
+            ("karpenter.sh", "NodeClaim") => self.claim(document),
+            (group, kind) if file::is_class(group, kind) => self.class(document, group, kind),
+            ("", kind) if kind.ends_with("List") => Ok(()),
+            (_, kind) => {
+                *self.passed_by.entry(kind.to_owned()).or_default() += 1;
+                Ok(())
+            }
+        }
+    }
+
+    fn pod(&mut self, document: &Document) -> Result<(), Trouble> {
+        let mut pod: Pod = self.read(document)?;
+        pod.metadata.namespace.get_or_insert_with(in_default);
+        let name = self.name_once(document, "Pod", crate::mirror::key(&pod))?;
+        if !ingest::pod::is_active(&pod) {
+            return Ok(());
+        }
+        let node = ingest::pod::node_of(&pod);
+        let daemon = ingest::pod::is_nobodys_to_place(&pod);
+        let ending = pod.metadata.deletion_timestamp.is_some();
+        if node.is_none() && (daemon || ending) {
+            return Ok(());
+        }
+        let shape =
+            file::shape(&pod, &self.well_known).map_err(|bad| self.misread(document, &bad))?;
+        if let (Some(why), true) = (shape.unreadable.first(), node.is_some()) {
+            // A pod that waits is refused with its reason; one that runs takes room we would not know of.
+            let said = crate::explain::sentence(why);
+            return Err(self.trouble(document, "spec", said));
+        }
+        let uid = pod.metadata.uid.as_deref().map_or(name.clone(), Arc::from);
+        let created = ingest::pod::created(&pod);
+        let shape = self.shapes.intern(shape);
+        self.pods.push(PodSeen {
+            pod: planner::snapshot::Pod::pending(name, uid, created),
+            shape,
+            node: node.map(Arc::from),
+            daemon,
+            ending,
+        });
+        Ok(())
+    }
+
+    fn node(&mut self, document: &Document) -> Result<(), Trouble> {
+        let node: Node = self.read(document)?;
+        self.name_once(document, "Node", crate::mirror::key(&node))?;
+        let provider_id = ingest::node::provider_id(&node).map(Arc::from);
+        let node = file::node(&node).map_err(|bad| self.misread(document, &bad))?;
+        self.nodes.push(NodeSeen { node, provider_id });
+        Ok(())
+    }
+
+    fn daemon(&mut self, document: &Document) -> Result<(), Trouble> {
+        let mut set: DaemonSet = self.read(document)?;
+        set.metadata.namespace.get_or_insert_with(in_default);
+        let name = self.name_once(document, "DaemonSet", crate::mirror::key(&set))?;
+        let shape = file::daemon_shape(&set, &self.well_known)
+            .map_err(|bad| self.misread(document, &bad))?;
+        if let Some(why) = shape.unreadable.first() {
+            let said = crate::explain::sentence(why);
+            return Err(self.trouble(document, "spec.template.spec", said));
+        }
+        self.daemons.push(Daemon { name, shape });
+        Ok(())
+    }
+
+    fn pool(&mut self, document: &Document) -> Result<(), Trouble> {
+        let pool: NodePool = self.read(document)?;
+        self.name_once(document, "NodePool", crate::mirror::key(&pool))?;
+        let pool = file::pool(&pool).map_err(|bad| self.misread(document, &bad))?;
+        self.pools.push(PoolSeen { pool });
+        Ok(())
+    }
+
+    fn claim(&mut self, document: &Document) -> Result<(), Trouble> {
+        let claim: NodeClaim = self.read(document)?;
+        self.name_once(document, "NodeClaim", crate::mirror::key(&claim))?;
+        let value = file::claim(&claim).map_err(|bad| self.misread(document, &bad))?;
+        let status = claim.status.as_ref();
+        let told = |text: Option<&String>| {
+            let text = text.filter(|text| !text.is_empty());
+            text.map(|text| Arc::from(text.as_str()))
+        };
+        self.claims.push(ClaimSeen {
+            provider_id: told(status.and_then(|status| status.provider_id.as_ref())),
+            node_name: told(status.and_then(|status| status.node_name.as_ref())),
+            initialized: ingest::claim::holds(&claim, "Initialized"),
+            startup_taints: ingest::crd_taints(claim.spec.startup_taints.as_ref()),
+            counts_as_room: value.told.is_some(),
+            claim: value,
+        });
+        Ok(())
+    }
+
+    fn class(&mut self, document: &Document, group: &str, kind: &str) -> Result<(), Trouble> {
+        let class: file::Class = self.read(document)?;
+        self.classes.push(ClassSeen {
+            not_ready: class.not_ready(),
+            key: (group.to_owned(), kind.to_owned(), class.metadata.name),
+        });
+        Ok(())
+    }
+
+    #[allow(clippy::unused_self, reason = "reads beside its siblings")]
+    fn read<T: DeserializeOwned>(&self, document: &Document) -> Result<T, Trouble> {
+        typed(&document.text)
+            .map_err(|(field, said)| Trouble::new(document.place.clone(), field, said))
+    }
+
+    /// Two objects of one name: nobody could say which one was meant.
+    fn name_once(
+        &mut self,
+        document: &Document,
+        kind: &'static str,
+        name: String,
+    ) -> Result<Arc<str>, Trouble> {
+        let name: Arc<str> = name.into();
+        if name.is_empty() || name.ends_with('/') {
+            return Err(self.trouble(document, "metadata.name", "missing; give it a name"));
+        }
+        if self.names.insert((kind, name.clone())) {
+            return Ok(name);
+        }
+        let said = format!("{kind} {name} is given twice; leave one of them out");
+        Err(self.trouble(document, "metadata.name", said))
+    }
+
+    #[allow(clippy::unused_self, reason = "reads beside its siblings")]
+    fn trouble(&self, document: &Document, field: &str, said: impl ToString) -> Trouble {
+        Trouble::new(document.place.clone(), field, said)
+    }
+
+    fn misread(&self, document: &Document, bad: &Misread) -> Trouble {
+        self.trouble(document, &bad.field, &bad.said)
+    }
+}
+
+fn in_default() -> String {
+    "default".to_owned()
+}
+
+/// `apps/v1` → `apps`, `v1` → the core group.
+fn group_of(api_version: Option<&str>) -> &str {
+    let version = api_version.unwrap_or("");
+    version.split_once('/').map_or("", |(group, _)| group)
+}

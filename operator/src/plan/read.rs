@@ -1,0 +1,195 @@
+//! Which documents do these files hold?
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::trouble::{Place, Trouble};
+use super::{json, yaml};
+
+/// One object as JSON text, and where it was found.
+pub(super) struct Document {
+    pub(super) place: Place,
+    pub(super) text: Vec<u8>,
+    /// The kind its List gave it, where it has none of its own.
+    pub(super) kind: Option<String>,
+}
+
+type Take<'a> = &'a mut dyn FnMut(Document) -> Result<(), Trouble>;
+
+/// Calls `take` for every object, file by file; folders are read in the order of names, without their subfolders.
+pub(super) fn each(paths: &[PathBuf], take: Take<'_>) -> Result<(), Trouble> {
+    for path in paths {
+        if path.as_os_str() == "-" {
+            stream(Path::new("standard input"), io::stdin().lock(), take)?;
+        } else if path.is_dir() {
+            for file in files_in(path)? {
+                one_file(&file, take)?;
+            }
+        } else {
+            one_file(path, take)?;
+        }
+    }
+    Ok(())
+}
+
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>, Trouble> {
+    let entries = fs::read_dir(folder).map_err(|error| Trouble::file(folder, error))?;
+    let mut files: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_file() && is_ours(path))
+        .collect();
+    if files.is_empty() {
+        return Err(Trouble::file(
+            folder,
+            "no file in this folder ends in .yaml, .yml, .json or .jsonl",
+        ));
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn is_ours(path: &Path) -> bool {
+    let kind = path.extension().and_then(|kind| kind.to_str());
+    matches!(kind, Some("yaml" | "yml" | "json" | "jsonl" | "ndjson"))
+}
+
+fn one_file(path: &Path, take: Take<'_>) -> Result<(), Trouble> {
+    let file = File::open(path).map_err(|error| Trouble::file(path, error))?;
+    stream(path, BufReader::with_capacity(1 << 18, file), take)
+}
+
+fn stream(path: &Path, mut from: impl BufRead, take: Take<'_>) -> Result<(), Trouble> {
+    let mut head = Vec::new();
+    let first = first_byte(&mut from, &mut head).map_err(|error| Trouble::file(path, error))?;
+    let from = head.chain(from);
+    match first {
+        None => Ok(()),
+        Some(b'{') => from_json(path, from, take),
+        Some(_) => from_yaml(path, from, take),
+    }
+}
+
+/// The first byte that is no white space; what was read of it is put into `head`.
+fn first_byte(from: &mut impl BufRead, head: &mut Vec<u8>) -> io::Result<Option<u8>> {
+    loop {
+        let buffer = from.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(None);
+        }
+        let blank = buffer
+            .iter()
+            .take_while(|byte| byte.is_ascii_whitespace())
+            .count();
+        if let Some(byte) = buffer.get(blank) {
+            return Ok(Some(*byte));
+        }
+        head.extend_from_slice(buffer);
+        let used = buffer.len();
+        from.consume(used);
+    }
+}
+
+/// Counts documents and items.
+struct Counter {
+    place: Place,
+}
+
+impl Counter {
+    fn new(path: &Path) -> Self {
+        let place = Place {
+            file: path.display().to_string(),
+            document: 1,
+            item: None,
+        };
+        Self { place }
+    }
+
+    fn item(&mut self) -> Place {
+        *self.place.item.get_or_insert(0) += 1;
+        self.place.clone()
+    }
+
+    fn document(&mut self) -> Place {
+        let place = Place {
+            item: None,
+            ..self.place.clone()
+        };
+        self.place = Place {
+            document: place.document + 1,
+            ..place.clone()
+        };
+        place
+    }
+}
+
+fn from_json(path: &Path, from: impl BufRead, take: Take<'_>) -> Result<(), Trouble> {
+    let mut pieces = json::Pieces::new(from);
+    let mut counter = Counter::new(path);
+    loop {
+        let piece = pieces
+            .next()
+            .map_err(|error| Trouble::new(counter.place.clone(), "", error))?;
+        let (place, text, kind) = match piece {
+            None => return Ok(()),
+            Some(json::Piece::Item(text, kind)) => (counter.item(), text, kind),
+            Some(json::Piece::Object(text) | json::Piece::Shell(text)) => {
+                (counter.document(), text, None)
+            }
+        };
+        take(Document { place, text, kind })?;
+    }
+}
+
+fn from_yaml(path: &Path, from: impl BufRead, take: Take<'_>) -> Result<(), Trouble> {
+    let mut pieces = yaml::Pieces::new(from);
+    let mut counter = Counter::new(path);
+    loop {
+        let piece = pieces
+            .next()
+            .map_err(|error| Trouble::new(counter.place.clone(), "", error))?;
+        let (place, text, kind) = match piece {
+            None => return Ok(()),
+            Some(yaml::Piece::Item(text, kind)) => (counter.item(), text, kind),
+            Some(yaml::Piece::Document(text) | yaml::Piece::Shell(text)) => {
+                (counter.document(), text, None)
+            }
+        };
+        let value = parse(&text).map_err(|said| Trouble::new(place.clone(), "", said))?;
+        for (place, value) in items(place, value) {
+            let text = serde_json::to_vec(&value)
+                .map_err(|error| Trouble::new(place.clone(), "", error))?;
+            let kind = kind.clone();
+            take(Document { place, text, kind })?;
+        }
+    }
+}
+
+pub(super) fn parse(text: &str) -> Result<Value, String> {
+    serde_saphyr::from_str(text).map_err(|error| {
+        let said = error.to_string();
+        let first = said.lines().next().unwrap_or_default();
+        format!("not YAML: {first}")
+    })
+}
+
+/// A List that was written in one line was not split before.
+fn items(place: Place, mut value: Value) -> Vec<(Place, Value)> {
+    let listed = value.get_mut("items").and_then(Value::as_array_mut);
+    let Some(listed) = listed.filter(|listed| !listed.is_empty()) else {
+        return vec![(place, value)];
+    };
+    let items = std::mem::take(listed).into_iter().enumerate();
+    items
+        .map(|(at, value)| {
+            let place = Place {
+                item: Some(at + 1),
+                ..place.clone()
+            };
+            (place, value)
+        })
+        .collect()
+}

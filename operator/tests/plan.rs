@@ -1,0 +1,307 @@
+//! Does `joiner plan` answer as its format says, the same way every time, and never fall over bad files?
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use clap::Parser;
+use operator::plan::{Answer, Asked, Trouble, answer};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// A folder that goes when the test ends.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("joiner-plan-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn joiner(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_joiner"))
+        .arg("plan")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn planned(objects: &Path, catalog: &Path, more: &[&str]) -> Result<Answer, Trouble> {
+    let (objects, catalog) = (objects.to_str().unwrap(), catalog.to_str().unwrap());
+    let mut words = vec!["plan", "-f", objects, "--catalog", catalog];
+    words.extend(more);
+    let asked = Asked::try_parse_from(words).unwrap();
+    answer(&asked, "2026-01-01T00:00:00Z".parse().unwrap())
+}
+
+fn example(name: &str) -> (PathBuf, PathBuf) {
+    let folder = root().join("examples/plan").join(name);
+    (folder.join("cluster.yaml"), folder.join("catalog.yaml"))
+}
+
+#[test]
+fn every_example_gives_the_answer_that_is_written_beside_it() {
+    let mut names: Vec<_> = fs::read_dir(root().join("examples/plan"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    names.sort();
+    assert!(!names.is_empty());
+    for folder in names {
+        let (cluster, catalog) = (folder.join("cluster.yaml"), folder.join("catalog.yaml"));
+        for (form, file) in [("table", "plan.txt"), ("json", "plan.json")] {
+            let output = joiner(&[
+                "-f",
+                cluster.to_str().unwrap(),
+                "--catalog",
+                catalog.to_str().unwrap(),
+                "-o",
+                form,
+            ]);
+            let said = String::from_utf8(output.stdout).unwrap();
+            let complaint = String::from_utf8(output.stderr).unwrap();
+            assert!(complaint.is_empty(), "{}: {complaint}", folder.display());
+            let path = folder.join(file);
+            if std::env::var_os("JOINER_WRITE").is_some() {
+                fs::write(&path, &said).unwrap();
+            }
+            let expected = fs::read_to_string(&path).unwrap_or_default();
+            assert_eq!(said, expected, "{}; JOINER_WRITE=1 rewrites it", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_exit_code_tells_refusals_from_bad_input() {
+    let scratch = Scratch::new("codes");
+    let (cluster, catalog) = example("first");
+    let catalog = catalog.to_str().unwrap();
+    let code = |path: &Path| {
+        let output = joiner(&["-f", path.to_str().unwrap(), "--catalog", catalog]);
+        output.status.code()
+    };
+    assert_eq!(code(&cluster), Some(2), "one pod is refused");
+    let text = fs::read_to_string(&cluster).unwrap();
+    let fewer = scratch.file("fewer.yaml", text.replace("cpu: \"64\"", "cpu: \"1\""));
+    assert_eq!(code(&fewer), Some(0));
+    assert_eq!(code(&scratch.file("bad.yaml", "{")), Some(1));
+    assert_eq!(code(Path::new("/nowhere")), Some(1));
+}
+
+#[test]
+fn the_same_objects_in_any_order_and_format_give_the_same_bytes() {
+    let scratch = Scratch::new("order");
+    let (cluster, catalog) = example("first");
+    let text = fs::read_to_string(&cluster).unwrap();
+    let expected = planned(&cluster, &catalog, &[]).unwrap().plan.to_json();
+
+    let mut documents: Vec<&str> = text.split("\n---\n").collect();
+    for turn in 0..documents.len() {
+        documents.rotate_left(1);
+        if turn % 2 == 0 {
+            documents.reverse();
+        }
+        let path = scratch.file("turned.yaml", documents.join("\n---\n"));
+        let turned = planned(&path, &catalog, &[]).unwrap().plan.to_json();
+        assert_eq!(turned, expected);
+    }
+    let mut objects: Vec<serde_json::Value> = Vec::new();
+    for document in &documents {
+        let value: serde_json::Value = serde_saphyr::from_str(document).unwrap();
+        match value.get("items").and_then(|items| items.as_array()) {
+            Some(items) => objects.extend(items.clone()),
+            None => objects.push(value),
+        }
+    }
+    objects.reverse();
+    let lines: Vec<String> = objects.iter().map(ToString::to_string).collect();
+    let path = scratch.file("lines.jsonl", lines.join("\n"));
+    assert_eq!(planned(&path, &catalog, &[]).unwrap().plan.to_json(), expected);
+    let list = serde_json::json!({ "apiVersion": "v1", "items": objects, "kind": "List" });
+    let path = scratch.file("list.json", serde_json::to_string_pretty(&list).unwrap());
+    assert_eq!(planned(&path, &catalog, &[]).unwrap().plan.to_json(), expected);
+}
+
+#[test]
+fn a_folder_is_read_whole_and_kinds_that_mean_nothing_are_named_once() {
+    let scratch = Scratch::new("folder");
+    let (cluster, catalog) = example("first");
+    scratch.file("a.yaml", fs::read(&cluster).unwrap());
+    scratch.file("b.yaml", "kind: Service\napiVersion: v1\n---\nkind: Service\napiVersion: v1\n");
+    scratch.file("notes.txt", "not for us");
+    let answer = planned(&scratch.0, &catalog, &[]).unwrap();
+    assert_eq!(answer.plan.totals.pods, 5);
+    assert_eq!(answer.warnings.len(), 1, "{:?}", answer.warnings);
+    assert!(answer.warnings[0].contains("2 objects of kind Service"));
+}
+
+#[test]
+fn a_pod_that_is_done_leaving_or_a_daemons_is_not_placed_but_one_on_a_leaving_node_is() {
+    let scratch = Scratch::new("who");
+    let (_, catalog) = example("first");
+    let pod = |name: &str, more: &str| {
+        format!("{{apiVersion: v1, kind: Pod, metadata: {{name: {name}{more}}}, spec: {{containers: []")
+    };
+    let text = [
+        pod("waits", "") + "}}",
+        pod("done", "") + "}, status: {phase: Succeeded}}",
+        pod("leaving", ", deletionTimestamp: \"2026-01-01T00:00:00Z\"") + "}}",
+        pod("daemon", ", ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: d, uid: d, controller: true}]") + "}}",
+        pod("moves", "") + ", nodeName: old}}",
+        "{apiVersion: v1, kind: Node, metadata: {name: old, deletionTimestamp: \"2026-01-01T00:00:00Z\"}}".to_owned(),
+    ]
+    .join("\n---\n");
+    let path = scratch.file("pods.yaml", text);
+    let plan = planned(&path, &catalog, &[]).unwrap().plan;
+    let refused: Vec<_> = plan.refusals.iter().map(|one| one.pod.as_str()).collect();
+    assert_eq!(refused, ["default/moves", "default/waits"]);
+}
+
+/// A document and what the complaint must contain beside the file's name.
+const BAD_OBJECTS: &[(&str, &[&str])] = &[
+    ("a: [", &["document 1"]),
+    ("{\"kind\": \"Pod\"", &["document 1"]),
+    ("just words", &["document 1"]),
+    ("a: 1\n---\nkind: Pod\n", &["document 1", "kind"]),
+    ("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: 7}\n", &["document 1", "spec.containers"]),
+    ("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n", &["document 1", "spec"]),
+    ("apiVersion: v1\nkind: Pod\nspec: {containers: []}\n", &["document 1", "metadata.name"]),
+    ("apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: lots}}\n", &["status.allocatable.cpu", "lots"]),
+    ("apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: \"-1\"}}\n", &["status.allocatable.cpu", "below zero"]),
+    ("apiVersion: v1\nkind: Node\nmetadata: {name: n}\nspec: {taints: [{key: a, effect: Never}]}\n", &["spec.taints[0].effect", "NoSchedule"]),
+    ("apiVersion: v1\nkind: Node\nmetadata: {name: n}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: n}\n", &["document 2", "twice"]),
+    ("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {nodeName: n, containers: [{name: a, resources: {requests: {cpu: \"-5\"}}}]}\n", &["document 1", "below zero"]),
+    ("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {limits: {cpu: much}, template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: []}}}\n", &["spec.limits.cpu", "much"]),
+    ("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: [{key: a, operator: Near, values: [b]}]}}}\n", &["document 1", "requirements[0]"]),
+    ("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: [{key: a, operator: Gt, values: [b]}]}}}\n", &["document 1", "requirements[0]"]),
+];
+
+#[test]
+fn a_bad_object_is_named_by_file_document_and_field() {
+    let scratch = Scratch::new("objects");
+    let (_, catalog) = example("first");
+    for (text, wanted) in BAD_OBJECTS {
+        let path = scratch.file("bad.yaml", text);
+        let said = planned(&path, &catalog, &[]).unwrap_err().to_string();
+        assert!(said.contains("bad.yaml"), "{said}\n{text}");
+        for word in *wanted {
+            assert!(said.contains(word), "{word:?} is missing in: {said}\n{text}");
+        }
+    }
+}
+
+/// A change to the example's catalog and what the complaint must contain.
+const BAD_CATALOGS: &[(&str, &str, &[&str])] = &[
+    ("kind: Catalog", "kind: Catalogue", &["kind"]),
+    ("name: b3-16", "name: b3-8", &["instanceTypes[1]", "name of its own"]),
+    ("cpu: \"2\", memory: 8Gi", "cpu: two, memory: 8Gi", &["instanceTypes[0] (b3-8).capacity.cpu"]),
+    ("cpu: \"2\", memory: 8Gi", "cpu: \"-2\", memory: 8Gi", &["b3-8", "capacity.cpu", "below zero"]),
+    ("price: 0.0465", "price: -1", &["offerings[0].price"]),
+    ("price: 0.0465", "price: cheap", &["instanceTypes[0].offerings[0].price"]),
+    ("price: 0.0465", "prize: 0.0465", &["prize"]),
+    ("    - {key: topology.kubernetes.io/zone, operator: In, values: [gra-a]}\n", "", &["offerings[0]", "without a zone"]),
+    ("    - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}\n", "", &["offerings[0]", "without a capacity type"]),
+    ("values: [on-demand]", "values: [borrowed]", &["offerings[0]", "borrowed"]),
+    ("operator: In, values: [amd64]", "operator: Near, values: [amd64]", &["requirements[0]", "Near"]),
+];
+
+#[test]
+fn a_bad_catalog_is_named_by_its_entry() {
+    let scratch = Scratch::new("catalogs");
+    let (cluster, catalog) = example("first");
+    let good = fs::read_to_string(catalog).unwrap();
+    for (from, to, wanted) in BAD_CATALOGS {
+        assert!(good.contains(from), "{from}");
+        let path = scratch.file("catalog.yaml", good.replacen(from, to, 1));
+        let said = planned(&cluster, &path, &[]).unwrap_err().to_string();
+        assert!(said.contains("catalog.yaml"), "{said}");
+        for word in *wanted {
+            assert!(said.contains(word), "{word:?} is missing in: {said}");
+        }
+    }
+}
+
+/// A pod's spec (beside its containers) that no planner can serve, and the reason it must get.
+const HOPELESS_PODS: &[(&str, &str)] = &[
+    ("containers: [{name: a, resources: {requests: {cpu: \"-1\"}}}]", "Unreadable"),
+    ("containers: [{name: a, resources: {requests: {cpu: 1e400}}}]", "Unreadable"),
+    ("containers: [{name: a, resources: {requests: {cpu: 9999999999999999999999}}}]", "NothingLargeEnough"),
+    ("containers: [{name: a, resources: {requests: {cpu: nine}}}]", "Unreadable"),
+    ("containers: [], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Near}]}]}}}", "Unreadable"),
+    ("containers: [], nodeSelector: {\"a b\": c}", "BadTerm"),
+    ("containers: [], nodeSelector: {kubernetes.io/arch: amd64}, affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/arch, operator: NotIn, values: [amd64]}]}]}}}", "Contradiction"),
+];
+
+#[test]
+fn a_pod_that_nobody_can_serve_gets_a_reason_and_the_others_a_place() {
+    let scratch = Scratch::new("hopeless");
+    let (cluster, catalog) = example("first");
+    let good = fs::read_to_string(cluster).unwrap();
+    for (spec, reason) in HOPELESS_PODS {
+        let pod = format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: odd}}\nspec: {{{spec}}}\n");
+        let path = scratch.file("odd.yaml", format!("{good}\n---\n{pod}"));
+        let plan = planned(&path, &catalog, &[]).unwrap().plan;
+        let refusal = plan.refusals.iter().find(|one| one.pod == "default/odd");
+        let refusal = refusal.unwrap_or_else(|| panic!("{spec} got a place"));
+        assert_eq!(refusal.why[0].reason, *reason, "{spec}: {:?}", refusal.why);
+        assert_eq!(plan.totals.placed, 4, "{spec}");
+    }
+}
+
+#[test]
+fn an_empty_catalog_refuses_everybody_with_a_reason() {
+    let scratch = Scratch::new("empty");
+    let (cluster, _) = example("first");
+    let catalog = scratch.file(
+        "catalog.yaml",
+        "apiVersion: joiner.dev/v1alpha1\nkind: Catalog\ninstanceTypes: []\n",
+    );
+    let plan = planned(&cluster, &catalog, &[]).unwrap().plan;
+    assert!(plan.claims.is_empty() && !plan.refusals.is_empty());
+    assert!(plan.refusals.iter().all(|one| !one.why.is_empty()));
+}
+
+#[test]
+fn timing_is_there_when_asked_for_and_counts_every_solve() {
+    let (cluster, catalog) = example("first");
+    assert!(planned(&cluster, &catalog, &[]).unwrap().plan.timing.is_none());
+    let timed = planned(&cluster, &catalog, &["--timing", "--repeat", "3"]).unwrap();
+    let timing = timed.plan.timing.unwrap();
+    assert_eq!(timing.solve_ms.len(), 3);
+    assert!(timing.steps > 0);
+}
+
+#[test]
+fn the_schemas_in_the_reference_are_those_of_the_code() {
+    for (name, schema) in operator::plan::schemas() {
+        let path = root().join("docs/reference").join(format!("{name}.schema.json"));
+        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        if std::env::var_os("JOINER_WRITE").is_some() {
+            fs::write(&path, &text).unwrap();
+        }
+        assert_eq!(
+            fs::read_to_string(&path).unwrap_or_default(),
+            text,
+            "{name}; JOINER_WRITE=1 rewrites it"
+        );
+    }
+}
