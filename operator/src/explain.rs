@@ -95,7 +95,11 @@ pub fn sentence(why: &Why) -> String {
             selector,
             allowed,
         } => {
-            let where_to = if allowed.is_empty() { "nowhere" } else { allowed };
+            let where_to = if allowed.is_empty() {
+                "nowhere"
+            } else {
+                allowed
+            };
             format!(
                 "spreading {selector} over {key} with maxSkew {max_skew} allows one more only in: {where_to}"
             )
@@ -107,7 +111,9 @@ pub fn sentence(why: &Why) -> String {
             format!("pods with {selector} are everywhere this one could go by {key}")
         }
         Why::UnwantedThere { key, selector } => {
-            format!("pods that stay apart from {selector} are everywhere this one could go by {key}")
+            format!(
+                "pods that stay apart from {selector} are everywhere this one could go by {key}"
+            )
         }
         Why::NoPlace => "each constraint can be met, all of them together cannot".to_owned(),
         Why::VolumeLimit {

@@ -111,6 +111,11 @@ impl Provider for Watched {
         self.refused.heard(self.provider.terminate(what).await)
     }
 
+    async fn terminate_only(&self, who: &Identity, id: &InstanceId) -> Result<(), CloudError> {
+        self.refused
+            .heard(self.provider.terminate_only(who, id).await)
+    }
+
     async fn reboot(&self, id: &InstanceId, operation: &str) -> Result<(), CloudError> {
         self.refused
             .heard(self.provider.reboot(id, operation).await)
