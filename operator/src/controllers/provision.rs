@@ -62,8 +62,8 @@ pub async fn run(hub: &Shared, mut news: UnboundedReceiver<String>) {
         let begun = hub.clock.moment();
         let schedule = solve(&WhatIf::nothing_changes(&frozen), STEPS);
         let took = hub.clock.moment().since(begun);
-        let planning = hub.counts.planning.get_or_create(&PROVISIONER);
-        planning.observe(took.as_secs_f64());
+        // In one expression: the lock behind it may not be held while we wait for anything.
+        (hub.counts.planning.get_or_create(&PROVISIONER)).observe(took.as_secs_f64());
         tracing::debug!(
             openings = schedule.openings.len(),
             "computed new nodeclaim(s) to fit pod(s)"
