@@ -160,6 +160,8 @@ async fn kubectl_gets_describes_applies_waits_and_deletes() -> Result<()> {
     ensure!(said.contains("no"), "{said}");
     let (ok, said) = kubectl.try_run(&["get", "pod", "two"], "").await?;
     ensure!(!ok && said.contains("pods \"two\" not found"), "{said}");
+    kubectl.says("create namespace typed", &["created"]).await?;
+    kubectl.says("create token default", &["emulated."]).await?;
     kubectl.says("delete pod one", &["deleted"]).await?;
     kubectl
         .says(

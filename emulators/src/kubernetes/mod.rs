@@ -24,6 +24,7 @@ pub mod pace;
 pub mod patch;
 pub mod paths;
 mod print;
+mod proto;
 pub mod rbac;
 mod read;
 pub mod reading;

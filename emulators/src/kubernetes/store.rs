@@ -160,10 +160,12 @@ impl Store {
         }
     }
 
-    /// The revision of the last change of one kind.
+    /// The revision of the last change of one kind, as far as the log knows.
     pub fn last_change(&self, kind: &str) -> u64 {
-        let last = self.shelves.get(kind).and_then(|shelf| shelf.log.back());
-        last.map_or(0, |change| change.revision)
+        self.shelves.get(kind).map_or(0, |shelf| {
+            let last = shelf.log.back();
+            last.map_or(shelf.compacted, |change| change.revision)
+        })
     }
 
     /// The object before its last `back` changes, for stale reads. `None` for one that was not there.

@@ -69,7 +69,8 @@ pub fn apply(
         }
     }
     lay_over(&mut next, &wanted, spot);
-    for path in before.iter().flat_map(Fields::paths).rev() {
+    // an item before its members: without its key it would not be found
+    for path in before.iter().flat_map(Fields::paths) {
         let others = entries.iter().any(|entry| entry.fields.touches(&path));
         if !fields.has(&path) && !others {
             take_out(&mut next, &path);
