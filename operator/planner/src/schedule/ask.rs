@@ -6,7 +6,7 @@ use super::domains::KeyId;
 use super::ground::Ground;
 use super::relax::Attempt;
 use super::rules::{Books, Rule, Says};
-use crate::requirements::Text;
+use crate::requirements::{Requirements, Text};
 use crate::snapshot::{Policy, Shape};
 use crate::taints::{self, Preferred};
 
@@ -52,8 +52,8 @@ impl<'a> Ask<'a> {
             pins: Vec::new(),
             need: 1,
         };
-        for (says, counter, policy) in said(wanted, attempt) {
-            ask.add(ground, books, (says, counter), policy);
+        for said in said(wanted, attempt) {
+            ask.add(ground, books, said);
         }
         for rule in &ask.rules {
             ask.gates.extend(rule.key);
@@ -79,8 +79,7 @@ impl<'a> Ask<'a> {
         &mut self,
         ground: &Ground<'_>,
         books: &Books,
-        (says, counter): (Says, CounterId),
-        policy: Policy,
+        Said(says, counter, taints, affinity): Said,
     ) {
         let mine = self.wanted.traits.counted.contains(&counter);
         let nobody = books.total(counter) == 0;
@@ -106,13 +105,16 @@ impl<'a> Ask<'a> {
             return;
         };
         if matches!(says, Says::Spread { .. }) {
-            rule.known = self.known(ground, (counter, key), policy);
-            let own = self.attempt.strict.get(ground.domains.name(key));
+            rule.known = self.known(ground, (counter, key), taints);
+            let name = ground.domains.name(key);
+            // Any of the pod's terms admits a domain, whichever this attempt follows.
+            let admits = |value: &Text| {
+                let admits = |way: &Requirements| way.get(name).is_none_or(|own| own.has(value));
+                affinity == Policy::Ignore || self.attempt.terms.iter().any(admits)
+            };
             let values = ground.domains.values(key).iter();
             let compared = values.zip(&rule.known);
-            rule.compared = compared
-                .map(|(value, known)| *known && own.is_none_or(|own| own.has(value)))
-                .collect();
+            rule.compared = compared.map(|(value, known)| *known && admits(value)).collect();
         }
         self.rules.push(rule);
     }
@@ -140,8 +142,11 @@ impl<'a> Ask<'a> {
     }
 }
 
-/// The constraints of an attempt with their counters; anti-affinity of others last.
-fn said(wanted: &Wanted<'_>, attempt: &Attempt) -> Vec<(Says, CounterId, Policy)> {
+/// A constraint with its counter, and whether it looks at taints and at the pod's own affinity.
+struct Said(Says, CounterId, Policy, Policy);
+
+/// The constraints of an attempt; anti-affinity of others last.
+fn said(wanted: &Wanted<'_>, attempt: &Attempt) -> Vec<Said> {
     let (shape, traits) = (wanted.shape, wanted.traits);
     let spread = |at: &usize| {
         let spread = &shape.spreads[*at];
@@ -149,9 +154,11 @@ fn said(wanted: &Wanted<'_>, attempt: &Attempt) -> Vec<(Says, CounterId, Policy)
             max_skew: spread.max_skew,
             min_domains: spread.min_domains,
         };
-        (says, traits.spreads[*at], spread.node_taints)
+        Said(says, traits.spreads[*at], spread.node_taints, spread.node_affinity)
     };
-    let plain = |says: Says| move |counter: &CounterId| (says, *counter, Policy::Honor);
+    let plain = |says: Says| {
+        move |counter: &CounterId| Said(says, *counter, Policy::Honor, Policy::Honor)
+    };
     let near = attempt.near.iter().map(|at| &traits.preferred_near[*at]);
     let apart = attempt.apart.iter().map(|at| &traits.preferred_apart[*at]);
     let mut all: Vec<_> = attempt.spreads.iter().map(spread).collect();

@@ -9,12 +9,13 @@ use crate::requirements::{Requirement, Requirements, Text};
 use crate::snapshot::{PreferencePolicy, Shape};
 use crate::taints::Preferred;
 use crate::why::Why;
+use std::rc::Rc;
 
 /// One way to place a pod.
 #[derive(Clone, Debug)]
 pub(super) struct Attempt {
-    /// Selector and required term: the nodes that a spread compares.
-    pub(super) strict: Requirements,
+    /// Selector with each required term: the nodes that a spread compares.
+    pub(super) terms: Rc<[Requirements]>,
     /// With the preference and one way for the volumes each; one of these must hold.
     pub(super) ways: Vec<Requirements>,
     pub(super) preferred: Preferred,
@@ -42,7 +43,7 @@ pub(super) fn attempts(
     policy: PreferencePolicy,
     soft_taints: bool,
 ) -> Result<Vec<Attempt>, Why> {
-    let strict = ways(shape)?;
+    let strict: Rc<[Requirements]> = ways(shape)?.into();
     let volumes = volumes::alternatives(shape)?;
     let mut attempts = Vec::new();
     for given in steps(shape, strict.len(), policy, soft_taints) {
@@ -59,7 +60,7 @@ pub(super) fn attempts(
             continue;
         }
         attempts.push(Attempt {
-            strict: base.clone(),
+            terms: strict.clone(),
             ways,
             preferred: given.preferred,
             near: given.near,
