@@ -4,14 +4,17 @@ use super::columns::Amounts;
 use super::counters::{CounterId, Traits};
 use super::domains::KeyId;
 use super::ground::Ground;
+use super::lots::AskId;
 use super::relax::Attempt;
 use super::rules::{Books, Rule, Says};
 use crate::requirements::{Requirements, Text};
-use crate::snapshot::{Policy, Shape};
+use crate::snapshot::{Policy, Shape, ShapeId};
 use crate::taints::{self, Preferred};
+use smallvec::SmallVec;
 
 /// A shape as it is worked with.
 pub(super) struct Wanted<'a> {
+    pub(super) id: ShapeId,
     pub(super) shape: &'a Shape,
     pub(super) traits: &'a Traits,
     pub(super) amounts: Amounts,
@@ -24,6 +27,8 @@ pub(super) struct Wanted<'a> {
 pub(super) struct Ask<'a> {
     pub(super) wanted: &'a Wanted<'a>,
     pub(super) attempt: &'a Attempt,
+    /// The attempt's ways by number.
+    pub(super) ways: SmallVec<[AskId; 2]>,
     /// By domain of a label.
     pub(super) rules: Vec<Rule>,
     /// By host.
@@ -46,6 +51,7 @@ impl<'a> Ask<'a> {
         let mut ask = Self {
             wanted,
             attempt,
+            ways: SmallVec::new(),
             rules: Vec::new(),
             hosts: Vec::new(),
             gates: Vec::new(),
@@ -114,7 +120,9 @@ impl<'a> Ask<'a> {
             };
             let values = ground.domains.values(key).iter();
             let compared = values.zip(&rule.known);
-            rule.compared = compared.map(|(value, known)| *known && admits(value)).collect();
+            rule.compared = compared
+                .map(|(value, known)| *known && admits(value))
+                .collect();
         }
         self.rules.push(rule);
     }
@@ -135,7 +143,10 @@ impl<'a> Ask<'a> {
                     .is_some();
             if !barred {
                 let sold = ground.domains.sold_by(key, at);
-                known.iter_mut().zip(sold).for_each(|(known, sold)| *known |= sold);
+                known
+                    .iter_mut()
+                    .zip(sold)
+                    .for_each(|(known, sold)| *known |= sold);
             }
         }
         known
@@ -154,11 +165,15 @@ fn said(wanted: &Wanted<'_>, attempt: &Attempt) -> Vec<Said> {
             max_skew: spread.max_skew,
             min_domains: spread.min_domains,
         };
-        Said(says, traits.spreads[*at], spread.node_taints, spread.node_affinity)
+        Said(
+            says,
+            traits.spreads[*at],
+            spread.node_taints,
+            spread.node_affinity,
+        )
     };
-    let plain = |says: Says| {
-        move |counter: &CounterId| Said(says, *counter, Policy::Honor, Policy::Honor)
-    };
+    let plain =
+        |says: Says| move |counter: &CounterId| Said(says, *counter, Policy::Honor, Policy::Honor);
     let near = attempt.near.iter().map(|at| &traits.preferred_near[*at]);
     let apart = attempt.apart.iter().map(|at| &traits.preferred_apart[*at]);
     let mut all: Vec<_> = attempt.spreads.iter().map(spread).collect();

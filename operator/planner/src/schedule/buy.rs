@@ -34,19 +34,18 @@ enum Known {
 impl Run<'_> {
     /// All choices of domains under which something can be bought, or a claim of this run can be narrowed.
     pub(super) fn choices(&mut self, ask: &Ask<'_>) -> Vec<Choice> {
-        let shelf = self.ground.shelf();
+        let goods = self.ground.goods();
         let mut choices: Vec<Choice> = Vec::new();
         for (at, stock) in self.ground.stocks.iter().enumerate() {
             let Ok(stock) = stock else { continue };
             let tolerations = &ask.wanted.shape.tolerations;
             let barred =
                 taints::first_untolerated(&stock.pool.taints, tolerations, ask.attempt.preferred);
-            let Some(root) = self.lots.root(at, shelf).filter(|_| barred.is_none()) else {
+            let Some(root) = self.lots.root(at, goods).filter(|_| barred.is_none()) else {
                 continue;
             };
-            for way in &ask.attempt.ways {
-                let asked = self.lots.ask(way);
-                let Some(lot) = self.lots.narrow(root, asked, shelf) else {
+            for asked in &ask.ways {
+                let Some(lot) = self.lots.narrow(root, *asked, goods) else {
                     continue;
                 };
                 for (domains, lot) in self.expanded(lot, &ask.pins) {
@@ -65,7 +64,12 @@ impl Run<'_> {
                 return 0;
             }
             let most = if ask.balances() { 1 } else { count(pods) };
-            let placed = self.buy_in_front(ask, choices, &front, &pods[..most.min(allowed).min(count(pods)) as usize]);
+            let placed = self.buy_in_front(
+                ask,
+                choices,
+                &front,
+                &pods[..most.min(allowed).min(count(pods)) as usize],
+            );
             match placed {
                 Some(placed) => return placed,
                 None => front.iter().for_each(|at| choices[*at].alive = false),
@@ -105,8 +109,11 @@ impl Run<'_> {
 
     /// The emptiest choices that may take one more, and how many each may take at least.
     fn front(&self, ask: &Ask<'_>, choices: &[Choice]) -> (SmallVec<[usize; 8]>, u32) {
-        let floors: SmallVec<[u32; 4]> =
-            ask.rules.iter().map(|rule| rule.floor(&self.books)).collect();
+        let floors: SmallVec<[u32; 4]> = ask
+            .rules
+            .iter()
+            .map(|rule| rule.floor(&self.books))
+            .collect();
         let mut front: SmallVec<[usize; 8]> = SmallVec::new();
         let (mut lightest, mut most) = (u32::MAX, u32::MAX);
         for (at, choice) in choices.iter().enumerate() {
@@ -139,13 +146,16 @@ impl Run<'_> {
         pods: &[PodId],
     ) -> Option<usize> {
         let cursor = room as usize;
-        while let Some(at) = self.opens.next(room, choice.cursors[cursor], &ask.wanted.amounts) {
+        while let Some(at) = self
+            .opens
+            .next(room, choice.cursors[cursor], &ask.wanted.amounts)
+        {
             choice.cursors[cursor] = at;
             let lot = self.opens.list[at].lot;
             if let Some(lot) = self.narrowed(ask, choice, lot)
                 && let Some(growth) = self.growth(ask, (at, lot), room, count(pods))
             {
-                return self.apply(ask, at, growth, pods);
+                return Some(self.apply(ask, at, growth, pods));
             }
             choice.cursors[cursor] = at + 1;
         }
@@ -170,19 +180,20 @@ impl Run<'_> {
     }
 
     fn narrow_to(&mut self, ask: &Ask<'_>, choice: &Choice, lot: LotId) -> Option<LotId> {
-        let shelf = self.ground.shelf();
-        let stock = shelf.stocks[self.lots.list[lot as usize].stock].as_ref().ok()?;
+        let goods = self.ground.goods();
+        let stock = goods.stocks[self.lots.list[lot as usize].stock]
+            .as_ref()
+            .ok()?;
         let tolerations = &ask.wanted.shape.tolerations;
         let barred =
             taints::first_untolerated(&stock.pool.taints, tolerations, ask.attempt.preferred);
         if barred.is_some() {
             return None;
         }
-        for way in &ask.attempt.ways {
-            let asked = self.lots.ask(way);
-            let mut found = self.lots.narrow(lot, asked, shelf);
+        for asked in &ask.ways {
+            let mut found = self.lots.narrow(lot, *asked, goods);
             for (key, domain) in ask.pins.iter().zip(&choice.domains) {
-                found = found.and_then(|lot| self.lots.pin(lot, (*key, *domain), shelf));
+                found = found.and_then(|lot| self.lots.pin(lot, (*key, *domain), goods));
             }
             if found.is_some() {
                 return found;
@@ -194,13 +205,13 @@ impl Run<'_> {
     /// The lot cut into one per combination of domains of these keys.
     fn expanded(&mut self, lot: LotId, keys: &[usize]) -> Vec<(Tuple, LotId)> {
         const MOST: usize = 4096;
-        let shelf = self.ground.shelf();
+        let goods = self.ground.goods();
         let mut all = vec![(Tuple::new(), lot)];
         for key in keys {
             let mut next = Vec::new();
             for (domains, lot) in all {
-                for domain in self.lots.possible(lot, *key, shelf) {
-                    let Some(lot) = self.lots.pin(lot, (*key, domain), shelf) else {
+                for domain in self.lots.possible(lot, *key, goods) {
+                    let Some(lot) = self.lots.pin(lot, (*key, domain), goods) else {
                         continue;
                     };
                     let mut domains = domains.clone();

@@ -11,6 +11,7 @@ use super::stock::Stock;
 use crate::snapshot::{HostPort, MinValuesPolicy, PodId};
 
 /// What a claim becomes when it takes `count` more pods.
+#[derive(Clone, Copy)]
 pub(super) struct Growth {
     pub(super) lot: LotId,
     pub(super) count: u32,
@@ -37,8 +38,12 @@ impl Run<'_> {
     ) -> Option<Growth> {
         let open = &self.opens.list[at];
         let most = most.min(self.host_cap(ask, self.ground.rooms.len() + at));
-        let most = if ask.wanted.shape.ports.is_empty() { most } else { most.min(1) };
-        if most == 0 || !self.ports_fit(ask, at) {
+        let most = if ask.wanted.shape.ports.is_empty() {
+            most
+        } else {
+            most.min(1)
+        };
+        if most == 0 || !self.ports_fit(ask, at) || (lot != open.lot && self.has_unseen(ask, at)) {
             return None;
         }
         let ports = self.ports_with(ask, at);
@@ -82,9 +87,10 @@ impl Run<'_> {
         at: usize,
         growth: Growth,
         pods: &[PodId],
-    ) -> Option<usize> {
+    ) -> usize {
         let open = &mut self.opens.list[at];
-        let moved = open.lot != growth.lot;
+        let before = open.lot;
+        let moved = before != growth.lot;
         open.total = plus(&once(ask, open), ask, growth.count);
         for (claim, _) in &ask.wanted.shared {
             if !open.attached.contains(claim) {
@@ -100,9 +106,15 @@ impl Run<'_> {
         let placed = &pods[..growth.count as usize];
         open.pods.extend_from_slice(placed);
         self.settle_open(at);
+        if moved {
+            self.recount(at, before);
+        }
+        self.opens.list[at]
+            .shapes
+            .push((ask.wanted.id, growth.count));
         self.count_in_open(&ask.wanted.counted, at, growth.count);
         self.settle(super::Spot::Opening(super::index(at)), placed);
-        Some(placed.len())
+        placed.len()
     }
 
     /// Finds the cheapest type that carries the claim now, and what that means for limits and room.
@@ -125,7 +137,9 @@ impl Run<'_> {
         };
         let rung = lot.ladder[from..].iter().position(carries);
         let rung = rung.map_or(from, |at| from + at);
-        let free = stock.free[lot.ladder[rung].kind].clone().unwrap_or_default();
+        let free = stock.free[lot.ladder[rung].kind]
+            .clone()
+            .unwrap_or_default();
         let any = most_free(stock, lot);
         if stock.limited {
             let held = first_takes(stock, lot, rung, cargo);
@@ -150,9 +164,9 @@ impl Run<'_> {
         };
         stock.carries(rung.kind, total, cargo.ports)
             && (!stock.limited
-                || self.tills[lot.stock].as_ref().is_some_and(|till| {
-                    till.within_limits(&stock.capacity[rung.kind], cargo.held)
-                }))
+                || self.tills[lot.stock]
+                    .as_ref()
+                    .is_some_and(|till| till.within_limits(&stock.capacity[rung.kind], cargo.held)))
     }
 
     /// How many pods a type carries beside what the claim has.
@@ -226,7 +240,9 @@ impl Run<'_> {
 impl Stock<'_> {
     /// Does the type have room for this beside its daemons?
     pub(super) fn carries(&self, kind: usize, total: &[i64], ports: &[HostPort]) -> bool {
-        let fit = self.free[kind].as_ref().is_some_and(|free| fits(total, free));
+        let fit = self.free[kind]
+            .as_ref()
+            .is_some_and(|free| fits(total, free));
         fit && !(self.daemon_ports && conflict(ports, &self.load[kind].ports))
     }
 }
@@ -253,7 +269,9 @@ pub(super) fn most_free(stock: &Stock<'_>, lot: &Lot) -> Amounts {
 fn first_takes(stock: &Stock<'_>, lot: &Lot, rung: usize, cargo: Cargo<'_>) -> Amounts {
     let rank = lot.ladder[rung].rank;
     let mut most: Amounts = stock.capacity[lot.ladder[rung].kind].clone();
-    let ties = lot.ladder[rung..].iter().take_while(|other| other.rank == rank);
+    let ties = lot.ladder[rung..]
+        .iter()
+        .take_while(|other| other.rank == rank);
     for other in ties.filter(|other| stock.carries(other.kind, cargo.total, cargo.ports)) {
         for (most, capacity) in most.iter_mut().zip(&stock.capacity[other.kind]) {
             *most = (*most).max(*capacity);

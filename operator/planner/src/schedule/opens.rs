@@ -6,7 +6,7 @@
 use super::columns::{Amounts, fits};
 use super::lots::LotId;
 use crate::requirements::Text;
-use crate::snapshot::{HostPort, PodId};
+use crate::snapshot::{HostPort, PodId, ShapeId};
 
 const BLOCK: usize = 32;
 
@@ -21,6 +21,8 @@ pub(super) struct Open {
     /// Requests of its pods, without daemons.
     pub(super) total: Amounts,
     pub(super) pods: Vec<PodId>,
+    /// How many of each shape.
+    pub(super) shapes: Vec<(ShapeId, u32)>,
     pub(super) ports: Vec<HostPort>,
     /// Shared claims of volumes that count here already.
     pub(super) attached: Vec<Text>,
@@ -75,7 +77,9 @@ impl Opens {
         let open = &self.list[at];
         let left = |free: &[i64]| -> Amounts {
             let pairs = free.iter().zip(&open.total);
-            pairs.map(|(free, total)| free.saturating_sub(*total)).collect()
+            pairs
+                .map(|(free, total)| free.saturating_sub(*total))
+                .collect()
         };
         let rows = [left(carries), left(&open.target), left(any)];
         for (table, row) in self.tables.iter_mut().zip(rows) {

@@ -75,23 +75,7 @@ pub(super) fn attempts(
 }
 
 fn steps(shape: &Shape, terms: usize, policy: PreferencePolicy, soft_taints: bool) -> Vec<Given> {
-    let respect = policy == PreferencePolicy::Respect;
-    let spreads = |hard: bool| -> Vec<usize> {
-        let all = shape.spreads.iter().enumerate();
-        all.filter(|(_, spread)| spread.hard == hard)
-            .map(|(at, _)| at)
-            .collect()
-    };
-    let weights = |list: Vec<i32>| if respect { heaviest_first(&list) } else { Vec::new() };
-    let mut given = Given {
-        term: 0,
-        near: weights(shape.preferred_near.iter().map(|(weight, _)| *weight).collect()),
-        apart: weights(shape.preferred_apart.iter().map(|(weight, _)| *weight).collect()),
-        node: weights(shape.preferred.iter().map(|(weight, _)| *weight).collect()),
-        spreads: spreads(true),
-        soft: if respect { spreads(false) } else { Vec::new() },
-        preferred: Preferred::Avoid,
-    };
+    let mut given = everything(shape, policy);
     let mut all = vec![given.clone()];
     for term in 1..terms {
         given.term = term;
@@ -120,6 +104,36 @@ fn steps(shape: &Shape, terms: usize, policy: PreferencePolicy, soft_taints: boo
         }
     }
     all
+}
+
+/// Nothing is given up yet.
+fn everything(shape: &Shape, policy: PreferencePolicy) -> Given {
+    let respect = policy == PreferencePolicy::Respect;
+    let spreads = |hard: bool| -> Vec<usize> {
+        let all = shape.spreads.iter().enumerate();
+        all.filter(|(_, spread)| spread.hard == hard)
+            .map(|(at, _)| at)
+            .collect()
+    };
+    let weights = |list: Vec<i32>| {
+        if respect {
+            heaviest_first(&list)
+        } else {
+            Vec::new()
+        }
+    };
+    let near = shape.preferred_near.iter().map(|(weight, _)| *weight);
+    let apart = shape.preferred_apart.iter().map(|(weight, _)| *weight);
+    let node = shape.preferred.iter().map(|(weight, _)| *weight);
+    Given {
+        term: 0,
+        near: weights(near.collect()),
+        apart: weights(apart.collect()),
+        node: weights(node.collect()),
+        spreads: spreads(true),
+        soft: if respect { spreads(false) } else { Vec::new() },
+        preferred: Preferred::Avoid,
+    }
 }
 
 fn heaviest_first(weights: &[i32]) -> Vec<usize> {
@@ -151,9 +165,7 @@ pub(super) fn ways(shape: &Shape) -> Result<Vec<Requirements>, Why> {
 }
 
 /// All of them at once, or the label on which they exclude each other.
-pub(super) fn merged<'a>(
-    all: impl Iterator<Item = &'a Requirement>,
-) -> Result<Requirements, Text> {
+pub(super) fn merged<'a>(all: impl Iterator<Item = &'a Requirement>) -> Result<Requirements, Text> {
     let mut requirements = Requirements::new();
     for requirement in all {
         let key = requirement.key();

@@ -35,6 +35,11 @@ pub(super) fn planned(text: &str) -> String {
     solve(&WhatIf::nothing_changes(&snapshot), Budget::UNLIMITED).text(&snapshot)
 }
 
+/// One line per item.
+pub(super) fn lines<T>(items: impl IntoIterator<Item = T>, line: impl Fn(T) -> String) -> String {
+    items.into_iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 fn tidy(plan: &str) -> String {
     let mut lines: Vec<&str> = plan
         .lines()
