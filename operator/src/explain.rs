@@ -63,7 +63,11 @@ pub fn sentence(why: &Why) -> String {
             selector,
             allowed,
         } => {
-            let where_to = if allowed.is_empty() { "nowhere" } else { allowed };
+            let where_to = if allowed.is_empty() {
+                "nowhere"
+            } else {
+                allowed.as_ref()
+            };
             format!(
                 "spreading {selector} over {key} with maxSkew {max_skew} allows one more only in: {where_to}"
             )

@@ -168,7 +168,7 @@ impl Counters {
             let kinds: Option<Vec<bool>> = counter.filter.as_ref().map(passes);
             let mut seen = vec![false; counter.key.map_or(0, |key| domains.values(key).len())];
             if let Some(key) = counter.key {
-                let looked_at = rooms.list.iter().filter(|room| !room.closed);
+                let looked_at = rooms.list.iter().filter(|room| !room.leaving);
                 for room in looked_at {
                     let domain = by_kind[room.kind][key];
                     let passes = kinds.as_ref().is_none_or(|kinds| kinds[room.kind]);

@@ -130,7 +130,8 @@ impl Run<'_> {
         let (Ok(stock), Some(till)) = (stock, till) else {
             return;
         };
-        let from = open.rung;
+        // A limit that was in the way may have been given back since: then a cheaper type can carry the claim again.
+        let from = if stock.limited { 0 } else { open.rung };
         let carries = |rung: &Rung| {
             stock.carries(rung.kind, cargo.total, cargo.ports)
                 && (!stock.limited || till.within_limits(&stock.capacity[rung.kind], cargo.held))
