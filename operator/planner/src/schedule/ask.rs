@@ -111,7 +111,7 @@ impl<'a> Ask<'a> {
             return;
         };
         if matches!(says, Says::Spread { .. }) {
-            rule.known = self.known(ground, (counter, key), taints);
+            rule.known = self.known(ground, books, (counter, key), taints);
             let name = ground.domains.name(key);
             // Any of the pod's terms admits a domain, whichever this attempt follows.
             let admits = |value: &Text| {
@@ -131,10 +131,12 @@ impl<'a> Ask<'a> {
     fn known(
         &self,
         ground: &Ground<'_>,
+        books: &Books,
         (counter, key): (CounterId, KeyId),
         policy: Policy,
     ) -> Vec<bool> {
-        let mut known = ground.counters.seen[counter as usize].clone();
+        let seen = &books.seen[counter as usize];
+        let mut known: Vec<bool> = seen.iter().map(|nodes| *nodes > 0).collect();
         let tolerations = &self.wanted.shape.tolerations;
         for (at, stock) in ground.stocks.iter().enumerate() {
             let Ok(stock) = stock else { continue };

@@ -85,7 +85,7 @@ impl<'g> Run<'g> {
             ground,
             view,
             strategy,
-            books: Books::opened(&ground.counters.base),
+            books: Books::opened(&ground.counters.base, &ground.counters.seen),
             lots,
             opens: Opens::with_width(ground.columns.width()),
             tills: ground.stocks.iter().map(till).collect(),
@@ -405,6 +405,7 @@ impl<'g> Run<'g> {
                 continue;
             };
             self.closed[room] = true;
+            self.unsee(room);
             gone.extend(pods.iter().map(|pod| (room, *pod)));
         }
         for pod in self.view.extra {
@@ -424,6 +425,21 @@ impl<'g> Run<'g> {
                 if slot != NONE && !pod.pending {
                     self.books.remove(*counter, slot);
                 }
+            }
+        }
+    }
+
+    /// A room that is gone is in no domain any more.
+    fn unsee(&mut self, room: usize) {
+        let (counters, rooms) = (&self.ground.counters, &self.ground.rooms);
+        if rooms.list[room].leaving {
+            return;
+        }
+        for (at, counter) in counters.list.iter().enumerate() {
+            let slot = counters.slot(super::index(at), rooms, room);
+            if counter.key.is_some() && slot != NONE {
+                let seen = &mut self.books.seen[at][slot as usize];
+                *seen = seen.saturating_sub(1);
             }
         }
     }

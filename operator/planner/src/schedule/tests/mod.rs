@@ -1,5 +1,6 @@
 //! What does `solve` decide?
 
+mod absurd;
 mod affinities;
 mod bought;
 mod checker;
