@@ -18,6 +18,7 @@ use crate::snapshot::{HostPort, NodeId, PodId, ShapeId, WhatIf};
 use crate::why::Why;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
+use std::cmp::Reverse;
 
 pub(super) struct Run<'g> {
     pub(super) ground: &'g Ground<'g>,
@@ -43,6 +44,8 @@ pub(super) struct Run<'g> {
     /// Bytes that may still be used for claims.
     memory: u64,
     pub(super) schedule: Schedule,
+    /// Shapes of which some pods got no place.
+    refused: Vec<ShapeId>,
 }
 
 /// Ports and shared volumes that came with pods of this run.
@@ -52,12 +55,17 @@ pub(super) struct Taken {
     pub(super) attached: Vec<Text>,
 }
 
+/// Smaller is better: pods without a place, claims without a price, price, claims.
+pub(super) type Worth = (Reverse<usize>, usize, u64, usize);
+
 /// What became of a queued shape.
 enum Served {
     All,
     /// These have no place; it may help to ask again when others are placed.
     Again(Vec<PodId>),
-    /// These have no place and never will.
+    /// Some have no place, and whoever else is placed will not change that.
+    Refused,
+    /// They have no place and never will.
     Never(Vec<Why>),
     OutOfSteps,
 }
@@ -67,7 +75,7 @@ impl<'g> Run<'g> {
         ground: &'g Ground<'g>,
         view: &'g WhatIf<'g>,
         limits: Budget,
-        strategy: Strategy,
+        (strategy, lots): (Strategy, Lots),
     ) -> Self {
         let till = |stock: &Result<super::stock::Stock<'_>, Why>| {
             let stock = stock.as_ref().ok()?;
@@ -77,8 +85,8 @@ impl<'g> Run<'g> {
             ground,
             view,
             strategy,
-            books: Books::opened(&ground.counters.base),
-            lots: Lots::default(),
+            books: Books::opened(&ground.counters.base, &ground.counters.seen),
+            lots,
             opens: Opens::with_width(ground.columns.width()),
             tills: ground.stocks.iter().map(till).collect(),
             free: ground.rooms.free.clone(),
@@ -91,12 +99,14 @@ impl<'g> Run<'g> {
             budget: limits.steps,
             memory: limits.memory,
             schedule: Schedule::default(),
+            refused: Vec::new(),
         };
         run.think_away();
         run
     }
 
-    pub(super) fn finished(mut self) -> Schedule {
+    /// Serves everybody; `finish` makes the schedule of it.
+    pub(super) fn served(mut self) -> Self {
         let mut line = queue::line_up(self.view);
         self.live = self.looked_at(&line);
         loop {
@@ -106,33 +116,65 @@ impl<'g> Run<'g> {
                 match self.serve(&queued) {
                     Served::All => {}
                     Served::Again(pods) => again.push(Queued { pods, ..queued }),
+                    Served::Refused => self.refused.push(queued.shape),
                     Served::Never(whys) => self.schedule.refusals.push((queued.shape, whys)),
                     Served::OutOfSteps => self.schedule.unserved.push(queued.shape),
                 }
             }
             let progress = self.schedule.placements.len() > before;
-            if again.is_empty() || !progress {
-                line = again;
+            line = again;
+            if line.is_empty() || !progress {
                 break;
             }
-            line = again;
         }
-        for queued in line {
-            let whys = self.explain(queued.shape);
-            self.schedule.refusals.push((queued.shape, whys));
-        }
-        self.finish()
+        self.refused.extend(line.iter().map(|queued| queued.shape));
+        self
     }
 
-    fn finish(mut self) -> Schedule {
+    pub(super) fn finish(mut self) -> Schedule {
+        for shape in std::mem::take(&mut self.refused) {
+            let whys = self.explain(shape);
+            self.schedule.refusals.push((shape, whys));
+        }
+        self.schedule.steps = self.steps();
         self.schedule.openings = finish::openings(&mut self);
         let mut schedule = self.schedule;
         schedule.placements.sort_unstable();
         schedule.refusals.sort();
         schedule.unserved.sort_unstable();
         schedule.unserved.dedup();
-        schedule.steps = self.budget - self.left;
         schedule
+    }
+
+    /// Steps that were needed.
+    pub(super) fn steps(&self) -> u64 {
+        self.budget - self.left
+    }
+
+    /// Could another way to fill claims give another plan?
+    pub(super) fn could_differ(&self) -> bool {
+        let pods: usize = self.opens.list.iter().map(|open| open.pods.len()).sum();
+        pods > 1 || (pods == 1 && !self.refused.is_empty())
+    }
+
+    /// Smaller is better: pods without a place, claims without a price, price, claims.
+    pub(super) fn worth(&self) -> Worth {
+        self.worth_with(&self.lots)
+    }
+
+    /// The same while its lots are lent to another run.
+    pub(super) fn worth_with(&self, lots: &Lots) -> Worth {
+        let (mut unpriced, mut price) = (0, 0_u64);
+        for open in &self.opens.list {
+            let rung = lots.list[open.lot as usize].ladder[open.rung];
+            if rung.priced {
+                price = price.saturating_add(rung.cost);
+            } else {
+                unpriced += 1;
+            }
+        }
+        let placed = self.schedule.placements.len();
+        (Reverse(placed), unpriced, price, self.opens.list.len())
     }
 
     /// Gives the pods of one shape their places, as far as there are any.
@@ -167,10 +209,10 @@ impl<'g> Run<'g> {
         if others_matter {
             return Served::Again(waiting.to_vec());
         }
-        Served::Never(explain::refusal(self, &wanted, &attempts))
+        Served::Refused
     }
 
-    fn explain(&mut self, shape: ShapeId) -> Vec<Why> {
+    fn explain(&self, shape: ShapeId) -> Vec<Why> {
         let ground = self.ground;
         let pods = &ground.snapshot.pods;
         let preferences = ground.snapshot.options.preferences;
@@ -189,6 +231,7 @@ impl<'g> Run<'g> {
         let (amounts, shared) = volumes::asked(shape, &ground.columns);
         let counted = traits.counted.iter().chain(&traits.owned).copied();
         Wanted {
+            id,
             shape,
             traits,
             amounts,
@@ -210,6 +253,7 @@ impl<'g> Run<'g> {
             return pods;
         }
         let mut ask = Ask::of(self.ground, wanted, attempt, &self.books);
+        ask.ways = attempt.ways.iter().map(|way| self.lots.ask(way)).collect();
         let together = ask.hosts.iter().any(|rule| rule.begins(&self.books));
         let mut waiting = pods;
         if together && pods.len() > 1 {
@@ -259,16 +303,65 @@ impl<'g> Run<'g> {
 
     /// Counts pods of a shape in a claim of this run.
     pub(super) fn count_in_open(&mut self, counted: &[CounterId], at: usize, pods: u32) {
-        let ground = self.ground;
         let lot = self.opens.list[at].lot;
         for counter in counted {
-            let slot = match ground.counters.list[*counter as usize].key {
-                Some(key) => self.lots.list[lot as usize].domains[key],
-                None => super::index(ground.rooms.len() + at),
-            };
-            if slot < OPEN && self.looks_at(*counter, lot) {
+            let slot = self.slot_of_open(*counter, at, lot);
+            if slot != NONE {
                 self.books.add(*counter, slot, pods);
             }
+        }
+    }
+
+    /// A claim that was narrowed may now be looked at where it was not before: its pods are counted there.
+    pub(super) fn recount(&mut self, at: usize, before: LotId) {
+        if !self.ground.counters.have_filters() {
+            return;
+        }
+        let lot = self.opens.list[at].lot;
+        for (shape, pods) in self.opens.list[at].shapes.clone() {
+            for counter in self.wanted(shape).counted {
+                let was = self.slot_of_open(counter, at, before);
+                let is = self.slot_of_open(counter, at, lot);
+                if was == NONE && is != NONE {
+                    self.books.add(counter, is, pods);
+                }
+            }
+        }
+    }
+
+    /// Does the claim have pods that a rule does not see yet, because the claim could still become something else?
+    pub(super) fn has_unseen(&self, ask: &Ask<'_>, at: usize) -> bool {
+        let ground = self.ground;
+        if !ground.counters.have_filters() {
+            return false;
+        }
+        let open = &self.opens.list[at];
+        let lot = &self.lots.list[open.lot as usize];
+        let taints = ground.stocks[lot.stock]
+            .as_ref()
+            .map_or(&[][..], |stock| &stock.pool.taints);
+        ask.rules.iter().chain(&ask.hosts).any(|rule| {
+            let counted = |(shape, _): &(ShapeId, u32)| {
+                ground.traits[shape.0 as usize]
+                    .counted
+                    .contains(&rule.counter)
+            };
+            !ground
+                .counters
+                .passes(rule.counter, &lot.requirements, taints)
+                && open.shapes.iter().any(counted)
+        })
+    }
+
+    fn slot_of_open(&mut self, counter: CounterId, at: usize, lot: LotId) -> u32 {
+        let slot = match self.ground.counters.list[counter as usize].key {
+            Some(key) => self.lots.list[lot as usize].domains[key],
+            None => super::index(self.ground.rooms.len() + at),
+        };
+        if slot < OPEN && self.looks_at(counter, lot) {
+            slot
+        } else {
+            NONE
         }
     }
 
@@ -312,6 +405,7 @@ impl<'g> Run<'g> {
                 continue;
             };
             self.closed[room] = true;
+            self.unsee(room);
             gone.extend(pods.iter().map(|pod| (room, *pod)));
         }
         for pod in self.view.extra {
@@ -335,13 +429,28 @@ impl<'g> Run<'g> {
         }
     }
 
+    /// A room that is gone is in no domain any more.
+    fn unsee(&mut self, room: usize) {
+        let (counters, rooms) = (&self.ground.counters, &self.ground.rooms);
+        if rooms.list[room].leaving {
+            return;
+        }
+        for (at, counter) in counters.list.iter().enumerate() {
+            let slot = counters.slot(super::index(at), rooms, room);
+            if counter.key.is_some() && slot != NONE {
+                let seen = &mut self.books.seen[at][slot as usize];
+                *seen = seen.saturating_sub(1);
+            }
+        }
+    }
+
     /// Counters of those who are to be placed, and of anti-affinity that is already somewhere.
-    fn looked_at(&self, line: &[Queued]) -> Vec<bool> {
+    fn looked_at(&self, queue: &[Queued]) -> Vec<bool> {
         let counters = &self.ground.counters.list;
         let mut live: Vec<bool> = (0..counters.len())
             .map(|at| counters[at].owners && self.books.total(super::index(at)) > 0)
             .collect();
-        for queued in line {
+        for queued in queue {
             let traits = &self.ground.traits[queued.shape.0 as usize];
             let own = [
                 &traits.spreads,
