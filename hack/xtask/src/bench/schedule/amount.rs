@@ -61,13 +61,15 @@ impl Amounts {
 
     /// The first resource of which there is more than the room has.
     pub fn first_above(&self, room: &Self) -> Option<&str> {
-        let above = |(name, amount): &(&String, &i128)| **amount > room.0.get(*name).copied().unwrap_or(0);
+        let above =
+            |(name, amount): &(&String, &i128)| **amount > room.0.get(*name).copied().unwrap_or(0);
         self.0.iter().find(above).map(|(name, _)| name.as_str())
     }
 
     /// The same, where only what is limited counts.
-    pub fn first_limited_above(&self, limits: &Self) -> Option<&str> {
-        let above = |(name, limit): &(&String, &i128)| self.0.get(*name).copied().unwrap_or(0) > **limit;
+    pub fn first_limited_above<'a>(&self, limits: &'a Self) -> Option<&'a str> {
+        let above =
+            |(name, limit): &(&String, &i128)| self.0.get(*name).copied().unwrap_or(0) > **limit;
         limits.0.iter().find(above).map(|(name, _)| name.as_str())
     }
 }
@@ -79,7 +81,12 @@ mod tests {
 
     #[test]
     fn suffixes_mean_what_kubernetes_means() {
-        for (text, expected) in [("250m", 250), ("2", 2000), ("1Ki", 1_024_000), ("3k", 3_000_000)] {
+        for (text, expected) in [
+            ("250m", 250),
+            ("2", 2000),
+            ("1Ki", 1_024_000),
+            ("3k", 3_000_000),
+        ] {
             assert_eq!(thousandths(&json!(text)), expected, "{text}");
         }
     }

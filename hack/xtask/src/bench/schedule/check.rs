@@ -101,8 +101,13 @@ impl<'a> World<'a> {
             spots,
             spot_of,
             daemons: of("DaemonSet").collect(),
-            pools: of("NodePool").map(|pool| (text(pool, "/metadata/name"), pool)).collect(),
-            types: types.iter().map(|kind| (text(kind, "/name"), kind)).collect(),
+            pools: of("NodePool")
+                .map(|pool| (text(pool, "/metadata/name"), pool))
+                .collect(),
+            types: types
+                .iter()
+                .map(|kind| (text(kind, "/name"), kind))
+                .collect(),
             zones,
         }
     }
@@ -122,7 +127,8 @@ impl<'a> World<'a> {
             .map(|(at, spot)| (spot.name.clone(), at))
             .collect();
         let mut told: BTreeSet<usize> = self.spot_of.keys().copied().collect();
-        let mut put = |pod: &str, spot: Option<usize>, wrong: &mut Vec<String>| match known.get(pod) {
+        let mut put = |pod: &str, spot: Option<usize>, wrong: &mut Vec<String>| match known.get(pod)
+        {
             Some(at) if told.insert(*at) => spot.map(|spot| (*at, spot)),
             _ => {
                 wrong.push(format!("{pod}: unknown, or told twice"));
@@ -133,7 +139,10 @@ impl<'a> World<'a> {
         for placement in list(plan, "/placements") {
             let spot = nodes.get(text(placement, "/node")).copied();
             if spot.is_none() {
-                wrong.push(format!("placement of {} on no node", text(placement, "/pod")));
+                wrong.push(format!(
+                    "placement of {} on no node",
+                    text(placement, "/pod")
+                ));
             }
             moves.extend(put(text(placement, "/pod"), spot, wrong));
         }
@@ -151,7 +160,9 @@ impl<'a> World<'a> {
             put(text(refusal, "/pod"), None, wrong);
         }
         let untold = (0..self.pods.len()).filter(|at| !told.contains(at));
-        wrong.extend(untold.map(|at| format!("{}: the plan does not speak of it", name(self.pods[at]))));
+        wrong.extend(
+            untold.map(|at| format!("{}: the plan does not speak of it", name(self.pods[at]))),
+        );
         for (pod, spot) in moves {
             self.spots[spot].pods.push(pod);
             self.spot_of.insert(pod, spot);
@@ -167,7 +178,9 @@ impl<'a> World<'a> {
             text(claim, "/cheapest/capacityType"),
         );
         let Some(sold) = self.types.get(kind) else {
-            wrong.push(format!("{named}: buys {kind:?}, which is not in the catalog"));
+            wrong.push(format!(
+                "{named}: buys {kind:?}, which is not in the catalog"
+            ));
             return Spot::default();
         };
         let there = list(sold, "/offerings").iter().any(|offering| {
@@ -176,7 +189,9 @@ impl<'a> World<'a> {
                 && offered(offering, "karpenter.sh/capacity-type") == capacity
         });
         if !there {
-            wrong.push(format!("{named}: {kind} is not sold as {capacity} in {zone}"));
+            wrong.push(format!(
+                "{named}: {kind} is not sold as {capacity} in {zone}"
+            ));
         }
         let pool = self.pools.get(text(claim, "/pool"));
         let Some(pool) = pool else {
@@ -184,7 +199,10 @@ impl<'a> World<'a> {
             return Spot::default();
         };
         let mut has = labels(pool, "/spec/template/metadata/labels");
-        for one in list(claim, "/requirements").iter().chain(list(sold, "/requirements")) {
+        for one in list(claim, "/requirements")
+            .iter()
+            .chain(list(sold, "/requirements"))
+        {
             if let ("In", [first, ..]) = (text(one, "/operator"), list(one, "/values")) {
                 has.entry(text(one, "/key").to_owned())
                     .or_insert_with(|| first.as_str().unwrap_or("").to_owned());
@@ -246,7 +264,10 @@ impl<'a> World<'a> {
                 }
             }
             if let Some(what) = used.first_above(&spot.room)
-                && spot.pods.iter().any(|at| text(self.pods[*at], "/spec/nodeName").is_empty())
+                && spot
+                    .pods
+                    .iter()
+                    .any(|at| text(self.pods[*at], "/spec/nodeName").is_empty())
             {
                 wrong.push(format!("{}: overcommitted in {what}", spot.name));
             }
@@ -266,7 +287,9 @@ impl<'a> World<'a> {
     fn limits(&self, plan: &Value, wrong: &mut Vec<String>) {
         for (pool, object) in &self.pools {
             let limits = amount::of(object, "/spec/limits");
-            let bought = list(plan, "/claims").iter().filter(|claim| text(claim, "/pool") == *pool);
+            let bought = list(plan, "/claims")
+                .iter()
+                .filter(|claim| text(claim, "/pool") == *pool);
             let mut used = Amounts::default();
             let mut any = false;
             for claim in bought {
@@ -296,13 +319,17 @@ fn standing(node: &Value) -> Spot {
 }
 
 fn offered(offering: &Value, key: &str) -> String {
-    let found = list(offering, "/requirements").iter().find(|one| text(one, "/key") == key);
+    let found = list(offering, "/requirements")
+        .iter()
+        .find(|one| text(one, "/key") == key);
     found.map_or(String::new(), |one| text(one, "/values/0").to_owned())
 }
 
 /// Does a pod of this DaemonSet come to the new node?
 fn lands(daemon: &Value, spot: &Spot, hard: &[&Value]) -> bool {
-    let spec = daemon.pointer("/spec/template/spec").unwrap_or(&Value::Null);
+    let spec = daemon
+        .pointer("/spec/template/spec")
+        .unwrap_or(&Value::Null);
     tolerated(hard, list(spec, "/tolerations")) && selected(spec, &spot.labels)
 }
 
@@ -313,7 +340,9 @@ pub fn selected(spec: &Value, has: &BTreeMap<String, String>) -> bool {
         spec,
         "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms",
     );
-    selector.iter().all(|(key, value)| has.get(key) == Some(value))
+    selector
+        .iter()
+        .all(|(key, value)| has.get(key) == Some(value))
         && (terms.is_empty()
             || terms
                 .iter()

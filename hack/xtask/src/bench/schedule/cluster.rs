@@ -62,7 +62,11 @@ impl World {
             let cpu = *self.dice.pick(&[1_usize, 2, 4, 8, 16, 32]);
             let memory = cpu * *self.dice.pick(&[2_usize, 4, 8]);
             let name = format!("t{at}");
-            let arch = if self.dice.one_in(5) { "arm64" } else { "amd64" };
+            let arch = if self.dice.one_in(5) {
+                "arm64"
+            } else {
+                "amd64"
+            };
             let base = 10 * cpu + 3 * memory + self.dice.below(10);
             let mut offerings = Vec::new();
             for zone in self.zones.clone() {
@@ -72,8 +76,10 @@ impl World {
                     }
                     let price = if kind == "spot" { base * 6 } else { base * 10 };
                     let price = price + self.dice.below(4) * 5;
-                    offerings.push(json!({ "requirements": [one(ZONE, &zone), one(CAPACITY, kind)],
-                        "price": decimal(price), "available": !self.dice.one_in(10) }));
+                    offerings.push(
+                        json!({ "requirements": [one(ZONE, &zone), one(CAPACITY, kind)],
+                        "price": decimal(price), "available": !self.dice.one_in(10) }),
+                    );
                 }
             }
             self.types.push((name.clone(), cpu, memory));
@@ -101,7 +107,9 @@ impl World {
         let mut spec = json!({ "requirements": requirements, "expireAfter": "Never",
             "nodeClassRef": { "group": "karpenter.k8s.openstack", "kind": "OpenStackNodeClass", "name": "default" } });
         if self.dice.one_in(3) {
-            let effect = self.dice.pick(&["NoSchedule", "PreferNoSchedule", "NoExecute"]);
+            let effect = self
+                .dice
+                .pick(&["NoSchedule", "PreferNoSchedule", "NoExecute"]);
             spec["taints"] = json!([{ "key": "dedicated", "value": "red", "effect": effect }]);
         }
         let labels = if self.dice.one_in(2) {
@@ -141,7 +149,10 @@ impl World {
         };
         vec![
             class("anywhere", json!([])),
-            class("here", json!([{ "matchLabelExpressions": [{ "key": ZONE, "values": [zone] }] }])),
+            class(
+                "here",
+                json!([{ "matchLabelExpressions": [{ "key": ZONE, "values": [zone] }] }]),
+            ),
         ]
     }
 
@@ -163,8 +174,10 @@ impl World {
             spec["taints"] =
                 json!([{ "key": "dedicated", "value": "red", "effect": "NoSchedule" }]);
         }
-        let room = |cpu: usize, spare: &str| json!({ "cpu": format!("{}m", cpu * 1000 - if spare.is_empty() { 0 } else { 100 }),
-            "memory": format!("{}Mi", memory * 1024 - if spare.is_empty() { 0 } else { 300 }), "pods": "40" });
+        let room = |cpu: usize, spare: &str| {
+            json!({ "cpu": format!("{}m", cpu * 1000 - if spare.is_empty() { 0 } else { 100 }),
+            "memory": format!("{}Mi", memory * 1024 - if spare.is_empty() { 0 } else { 300 }), "pods": "40" })
+        };
         let mut all = vec![
             json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "labels": labels }, "spec": spec,
                 "status": { "capacity": room(cpu, ""), "allocatable": room(cpu, "spare") } }),
@@ -188,7 +201,10 @@ impl World {
         self.apart_or_near(at, &mut spec);
         self.spreads(at, &mut spec);
         if self.dice.one_in(4) {
-            spec.insert("tolerations".to_owned(), json!([{ "key": "dedicated", "operator": "Exists" }]));
+            spec.insert(
+                "tolerations".to_owned(),
+                json!([{ "key": "dedicated", "operator": "Exists" }]),
+            );
         }
         let cpu = 50 * self.dice.between(1, 60);
         let memory = 64 * self.dice.between(1, 80);
@@ -198,13 +214,19 @@ impl World {
             container["ports"] = json!([{ "containerPort": 80, "hostPort": 8080 }]);
         }
         spec.insert("containers".to_owned(), json!([container]));
-        let volumes = self.dice.one_in(6).then(|| *self.dice.pick(&["anywhere", "here"]));
+        let volumes = self
+            .dice
+            .one_in(6)
+            .then(|| *self.dice.pick(&["anywhere", "here"]));
         let mut all = Vec::new();
         for pod in 0..self.dice.between(1, 12) {
             let name = format!("g{at}-{pod}");
             let mut spec = spec.clone();
             if let Some(class) = volumes {
-                spec.insert("volumes".to_owned(), json!([{ "name": "disk", "persistentVolumeClaim": { "claimName": name } }]));
+                spec.insert(
+                    "volumes".to_owned(),
+                    json!([{ "name": "disk", "persistentVolumeClaim": { "claimName": name } }]),
+                );
                 all.push(json!({ "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": { "name": name, "namespace": "default" },
                     "spec": { "storageClassName": class, "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } } }));
             }
@@ -225,14 +247,21 @@ impl World {
                 spec.insert("nodeSelector".to_owned(), json!({ "team": team }));
             }
             2 => {
-                let expressions = json!([{ "key": CAPACITY, "operator": "NotIn", "values": ["spot"] }]);
-                spec.insert("affinity".to_owned(), json!({ "nodeAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": {
-                    "nodeSelectorTerms": [{ "matchExpressions": expressions }] } } }));
+                let expressions =
+                    json!([{ "key": CAPACITY, "operator": "NotIn", "values": ["spot"] }]);
+                spec.insert(
+                    "affinity".to_owned(),
+                    json!({ "nodeAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": {
+                    "nodeSelectorTerms": [{ "matchExpressions": expressions }] } } }),
+                );
             }
             3 => {
                 let zone = self.dice.pick(&self.zones).clone();
-                spec.insert("affinity".to_owned(), json!({ "nodeAffinity": { "preferredDuringSchedulingIgnoredDuringExecution": [
-                    { "weight": 5, "preference": { "matchExpressions": [one(ZONE, &zone)] } }] } }));
+                spec.insert(
+                    "affinity".to_owned(),
+                    json!({ "nodeAffinity": { "preferredDuringSchedulingIgnoredDuringExecution": [
+                    { "weight": 5, "preference": { "matchExpressions": [one(ZONE, &zone)] } }] } }),
+                );
             }
             _ => {}
         }
@@ -245,7 +274,11 @@ impl World {
             _ => return,
         };
         let key = *self.dice.pick(&[ZONE, HOSTNAME]);
-        let other = if self.dice.one_in(4) { self.dice.below(4) } else { at };
+        let other = if self.dice.one_in(4) {
+            self.dice.below(4)
+        } else {
+            at
+        };
         let term = json!({ "topologyKey": key, "labelSelector": { "matchLabels": { "app": format!("g{other}") } } });
         let terms = if self.dice.one_in(3) {
             json!({ "preferredDuringSchedulingIgnoredDuringExecution": [{ "weight": 10, "podAffinityTerm": term }] })
@@ -261,7 +294,11 @@ impl World {
             return;
         }
         let key = *self.dice.pick(&[ZONE, ZONE, HOSTNAME]);
-        let hard = if self.dice.one_in(4) { "ScheduleAnyway" } else { "DoNotSchedule" };
+        let hard = if self.dice.one_in(4) {
+            "ScheduleAnyway"
+        } else {
+            "DoNotSchedule"
+        };
         spec.insert("topologySpreadConstraints".to_owned(), json!([{ "maxSkew": self.dice.between(1, 2), "topologyKey": key,
             "whenUnsatisfiable": hard, "labelSelector": { "matchLabels": { "app": format!("g{at}") } } }]));
     }

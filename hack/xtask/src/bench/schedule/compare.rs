@@ -32,7 +32,10 @@ pub fn clusters(
     let mut wrong = 0;
     let mut tally = std::collections::BTreeMap::new();
     let mut recorded = Vec::new();
-    println!("\n{} random clusters from seed {}", options.seeds, options.first_seed);
+    println!(
+        "\n{} random clusters from seed {}",
+        options.seeds, options.first_seed
+    );
     for seed in options.first_seed..options.first_seed + options.seeds {
         let workload = cluster::cluster(seed);
         let files = side::write(folder, &workload)?;
@@ -79,7 +82,13 @@ fn tell(seed: u64, outcome: Outcome, ours: &Figures, theirs: &Figures) {
     if matches!(outcome, Outcome::RefusesMore | Outcome::Dearer) {
         println!(
             "  seed {seed}: {outcome:?}: {} pods, joiner refuses {} at {:.3}/h on {} nodes, karpenter {} at {:.3}/h on {} nodes",
-            ours.pods, ours.refused, ours.price, ours.claims, theirs.refused, theirs.price, theirs.claims
+            ours.pods,
+            ours.refused,
+            ours.price,
+            ours.claims,
+            theirs.refused,
+            theirs.price,
+            theirs.claims
         );
     }
 }
@@ -109,7 +118,10 @@ mod tests {
     #[test]
     fn who_refuses_less_is_better_whatever_it_costs() {
         assert_eq!(judge(&figures(0, 9.0), &figures(1, 1.0)), Outcome::Better);
-        assert_eq!(judge(&figures(2, 0.0), &figures(1, 1.0)), Outcome::RefusesMore);
+        assert_eq!(
+            judge(&figures(2, 0.0), &figures(1, 1.0)),
+            Outcome::RefusesMore
+        );
         assert_eq!(judge(&figures(1, 1.1), &figures(1, 1.0)), Outcome::Dearer);
         assert_eq!(judge(&figures(1, 1.0), &figures(1, 1.0)), Outcome::Same);
     }

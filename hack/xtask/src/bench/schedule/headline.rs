@@ -64,7 +64,10 @@ fn kind(names: &Names, at: usize, dice: &mut Dice) -> (Value, Value) {
     };
     let cpu = dice.between(1, 20) * 50 + at % 7;
     let memory = dice.between(1, 16) * 128 + at % 11;
-    (more, json!({ "cpu": format!("{cpu}m"), "memory": format!("{memory}Mi") }))
+    (
+        more,
+        json!({ "cpu": format!("{cpu}m"), "memory": format!("{memory}Mi") }),
+    )
 }
 
 /// A node of 32 cores with its daemons and four pods that run.
@@ -88,11 +91,24 @@ fn node(names: &Names, at: usize) -> Vec<Value> {
     ];
     for daemon in 0..3 {
         let requests = json!({ "cpu": "100m", "memory": "128Mi" });
-        all.push(bound(&name, &format!("daemon-{daemon}-{at:05}"), "daemons", &requests, true));
+        all.push(bound(
+            &name,
+            &format!("daemon-{daemon}-{at:05}"),
+            "daemons",
+            &requests,
+            true,
+        ));
     }
     for pod in 0..4 {
-        let requests = json!({ "cpu": format!("{}m", 3000 + 500 * pod), "memory": format!("{}Gi", 4 + pod) });
-        all.push(bound(&name, &format!("old-{at:05}-{pod}"), "old", &requests, false));
+        let requests =
+            json!({ "cpu": format!("{}m", 3000 + 500 * pod), "memory": format!("{}Gi", 4 + pod) });
+        all.push(bound(
+            &name,
+            &format!("old-{at:05}-{pod}"),
+            "old",
+            &requests,
+            false,
+        ));
     }
     all
 }

@@ -41,7 +41,10 @@ fn holds(one: &Expression, has: &BTreeMap<String, String>) -> bool {
         "DoesNotExist" => value.is_none(),
         "Gt" | "Lt" => {
             let number = value.and_then(|value| value.parse::<i64>().ok());
-            let bound = one.values.first().and_then(|value| value.parse::<i64>().ok());
+            let bound = one
+                .values
+                .first()
+                .and_then(|value| value.parse::<i64>().ok());
             match (number, bound) {
                 (Some(number), Some(bound)) if one.operator == "Gt" => number > bound,
                 (Some(number), Some(bound)) => number < bound,
@@ -65,7 +68,9 @@ pub fn selects(selector: Option<&Value>, has: &BTreeMap<String, String>) -> bool
 
 /// Each taint has a toleration.
 pub fn tolerated(taints: &[&Value], tolerations: &[Value]) -> bool {
-    taints.iter().all(|taint| tolerations.iter().any(|one| tolerates(one, taint)))
+    taints
+        .iter()
+        .all(|taint| tolerations.iter().any(|one| tolerates(one, taint)))
 }
 
 fn tolerates(toleration: &Value, taint: &Value) -> bool {
@@ -73,7 +78,10 @@ fn tolerates(toleration: &Value, taint: &Value) -> bool {
     if !effect.is_empty() && effect != text(taint, "/effect") {
         return false;
     }
-    let (key, exists) = (text(toleration, "/key"), text(toleration, "/operator") == "Exists");
+    let (key, exists) = (
+        text(toleration, "/key"),
+        text(toleration, "/operator") == "Exists",
+    );
     if key.is_empty() {
         return exists;
     }

@@ -65,7 +65,14 @@ pub fn write(below: &Path, workload: &Workload) -> Result<Files> {
 impl Joiner {
     /// Built as users run it.
     pub fn built() -> Result<Self> {
-        super::super::cargo(&["build", "--release", "--package", "operator", "--bin", "joiner"])?;
+        super::super::cargo(&[
+            "build",
+            "--release",
+            "--package",
+            "operator",
+            "--bin",
+            "joiner",
+        ])?;
         Ok(Self(crate::root().join("target/release/joiner")))
     }
 
@@ -73,12 +80,22 @@ impl Joiner {
     pub fn plan(&self, files: &Files, ignore: bool, repeat: u32) -> Result<(Figures, Value)> {
         let mut command = Command::new(&self.0);
         command
-            .args(["plan", "-o", "json", "--timing", "--now", "2026-01-02T00:00:00Z"])
+            .args([
+                "plan",
+                "-o",
+                "json",
+                "--timing",
+                "--now",
+                "2026-01-02T00:00:00Z",
+            ])
             .args(["--repeat", &repeat.to_string(), "-f"])
             .arg(&files.objects)
             .arg("--catalog")
             .arg(&files.catalog)
-            .args(["--preference-policy", if ignore { "Ignore" } else { "Respect" }]);
+            .args([
+                "--preference-policy",
+                if ignore { "Ignore" } else { "Respect" },
+            ]);
         let plan = answer(command, &[0, 2])?;
         let totals = plan.get("totals").cloned().unwrap_or_default();
         let timing = plan.get("timing").cloned().unwrap_or_default();
@@ -98,12 +115,20 @@ impl Karpenter {
         // A warm run of the same question; of a part of it where the whole would take minutes.
         let warm = if warm { files.pending.min(2000) } else { 0 };
         command
-            .args(["-warm", &warm.to_string(), "-workers", &self.workers.to_string()])
+            .args([
+                "-warm",
+                &warm.to_string(),
+                "-workers",
+                &self.workers.to_string(),
+            ])
             .args(["-limit", &format!("{}s", self.patience), "-f"])
             .arg(&files.objects)
             .arg("-catalog")
             .arg(&files.catalog)
-            .args(["-preference-policy", if ignore { "Ignore" } else { "Respect" }]);
+            .args([
+                "-preference-policy",
+                if ignore { "Ignore" } else { "Respect" },
+            ]);
         let said = answer(command, &[0])?;
         Ok(Figures {
             peak_kib: whole(&said, "peakRssKiB"),
@@ -118,7 +143,11 @@ fn answer(mut command: Command, fine: &[i32]) -> Result<Value> {
     let output = command
         .output()
         .with_context(|| format!("running {:?}", command.get_program()))?;
-    if !output.status.code().is_some_and(|code| fine.contains(&code)) {
+    if !output
+        .status
+        .code()
+        .is_some_and(|code| fine.contains(&code))
+    {
         let said = String::from_utf8_lossy(&output.stderr);
         bail!("{command:?} failed ({}): {said}", output.status);
     }
@@ -130,7 +159,10 @@ fn figures(totals: &Value) -> Figures {
         pods: whole(totals, "pods"),
         claims: whole(totals, "claims"),
         refused: whole(totals, "refused"),
-        price: totals.get("pricePerHour").and_then(Value::as_f64).unwrap_or(0.0),
+        price: totals
+            .get("pricePerHour")
+            .and_then(Value::as_f64)
+            .unwrap_or(0.0),
         ..Figures::default()
     }
 }
@@ -141,7 +173,10 @@ fn whole(value: &Value, key: &str) -> u64 {
 
 fn times(value: &Value) -> Vec<f64> {
     let list = value.get("solveMs").and_then(Value::as_array);
-    list.into_iter().flatten().filter_map(Value::as_f64).collect()
+    list.into_iter()
+        .flatten()
+        .filter_map(Value::as_f64)
+        .collect()
 }
 
 impl Figures {

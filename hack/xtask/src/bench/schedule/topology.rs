@@ -116,7 +116,10 @@ fn apart(world: &World<'_>, classes: &[Class], one: &Asked<'_>, wrong: &mut Vec<
     let key = text(one.term, "/topologyKey");
     for pod in &one.pods {
         let place = domain(world, world.spot_of[pod], key);
-        let there = place.and_then(|place| counts.get(place)).copied().unwrap_or(0);
+        let there = place
+            .and_then(|place| counts.get(place))
+            .copied()
+            .unwrap_or(0);
         if there > is_self(world, one, *pod) {
             let name = text(world.pods[*pod], "/metadata/name");
             wrong.push(format!("{name}: not apart in {place:?}"));
@@ -130,7 +133,10 @@ fn near(world: &World<'_>, classes: &[Class], one: &Asked<'_>, wrong: &mut Vec<S
     let key = text(one.term, "/topologyKey");
     for pod in &one.pods {
         let place = domain(world, world.spot_of[pod], key);
-        let there = place.and_then(|place| counts.get(place)).copied().unwrap_or(0);
+        let there = place
+            .and_then(|place| counts.get(place))
+            .copied()
+            .unwrap_or(0);
         let own = is_self(world, one, *pod);
         // The first of its kind has nobody to be near to.
         let first = own == 1 && all == 1;
@@ -145,7 +151,11 @@ fn near(world: &World<'_>, classes: &[Class], one: &Asked<'_>, wrong: &mut Vec<S
 fn spread(world: &World<'_>, classes: &[Class], one: &Asked<'_>, wrong: &mut Vec<String>) {
     let counts = counts(world, classes, one);
     let all: usize = counts.values().sum();
-    let asking = one.pods.iter().filter(|pod| is_self(world, one, **pod) == 1).count();
+    let asking = one
+        .pods
+        .iter()
+        .filter(|pod| is_self(world, one, **pod) == 1)
+        .count();
     let key = text(one.term, "/topologyKey");
     let skew = one.term.get("maxSkew").and_then(Value::as_u64).unwrap_or(1);
     if asking != all || all == 0 {
@@ -163,12 +173,17 @@ fn spread(world: &World<'_>, classes: &[Class], one: &Asked<'_>, wrong: &mut Vec
             selected(&only, &has)
         };
         let universe: BTreeSet<&String> = world.zones.iter().filter(may).collect();
-        let counted = universe.iter().map(|zone| counts.get(zone.as_str()).copied().unwrap_or(0));
+        let counted = universe
+            .iter()
+            .map(|zone| counts.get(zone.as_str()).copied().unwrap_or(0));
         counted.min().unwrap_or(0)
     };
     let most = counts.values().copied().max().unwrap_or(0);
     if (most.saturating_sub(least)) as u64 > skew {
-        wrong.push(format!("{}: skew {most}-{least} above {skew}: {counts:?}", one.term));
+        wrong.push(format!(
+            "{}: skew {most}-{least} above {skew}: {counts:?}",
+            one.term
+        ));
     }
 }
 

@@ -30,7 +30,10 @@ pub fn diverse(n: usize, seed: u64) -> Workload {
             2 => spread(&names, &mut dice, HOSTNAME),
             3 => near(&names, &mut dice),
             4 => apart(&names),
-            _ => (json!({ &names.label: letter(&names, &mut dice) }), json!({})),
+            _ => (
+                json!({ &names.label: letter(&names, &mut dice) }),
+                json!({}),
+            ),
         };
         pods.push(pod(at, &labels, &constraint, &requests(&mut dice)));
     }
@@ -43,9 +46,7 @@ pub fn preferences(n: usize, seed: u64, ignore: bool) -> Workload {
     let mut dice = Dice::new(seed);
     let requests = requests(&mut dice);
     let labels = json!({ &names.app: &names.apart });
-    let avoid = |key: &str, weight: u32| {
-        json!({ "weight": weight, "podAffinityTerm": { "topologyKey": key, "labelSelector": { "matchLabels": &labels } } })
-    };
+    let avoid = |key: &str, weight: u32| json!({ "weight": weight, "podAffinityTerm": { "topologyKey": key, "labelSelector": { "matchLabels": &labels } } });
     let constraint = json!({ "affinity": {
         "nodeAffinity": { "preferredDuringSchedulingIgnoredDuringExecution": [{ "weight": 1,
             "preference": { "matchExpressions": [{ "key": ZONE, "operator": "In", "values": [&names.zones[0]] }] } }] },
@@ -111,7 +112,13 @@ fn instance_type(names: &Names, cpu: usize) -> Value {
     } else {
         json!({ "key": &names.special, "operator": "DoesNotExist" })
     });
-    let sold = [(0, "spot"), (1, "spot"), (0, "on-demand"), (1, "on-demand"), (2, "on-demand")];
+    let sold = [
+        (0, "spot"),
+        (1, "spot"),
+        (0, "on-demand"),
+        (1, "on-demand"),
+        (2, "on-demand"),
+    ];
     let offerings: Vec<Value> = sold
         .iter()
         .map(|(zone, kind)| {
