@@ -182,7 +182,8 @@ impl Ran {
     }
 }
 
-async fn client(kubeconfig: &str) -> Result<Client> {
+/// A client of whoever the kubeconfig names.
+pub async fn client(kubeconfig: &str) -> Result<Client> {
     let config = Config::from_custom_kubeconfig(
         Kubeconfig::from_yaml(kubeconfig)?,
         &KubeConfigOptions::default(),

@@ -1,7 +1,7 @@
 //! Where does a test get an emulated OpenStack from: in its own process, or as one beside it?
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -102,6 +102,16 @@ impl Emulated {
 impl Emulator {
     /// Starts it and waits until it listens. Servers boot in half a second, with this kubelet on them.
     pub async fn start(kubelet: Option<&Path>) -> Result<Self> {
+        let kubelet = kubelet.map(|path| format!("--hollow-kubelet={}", path.display()));
+        Self::serve(kubelet.as_deref()).await
+    }
+
+    /// The same with an embedded Kubernetes in it, which the servers join.
+    pub async fn with_kubernetes() -> Result<Self> {
+        Self::serve(Some("--kubernetes=127.0.0.1:0")).await
+    }
+
+    async fn serve(more: Option<&str>) -> Result<Self> {
         let out = Scratch::new()?;
         let mut binary = Binary::named("joiner-emulators")?
             .arg("serve")
@@ -109,8 +119,8 @@ impl Emulator {
             .arg("--boot-seconds=0.5")
             .arg("--out")
             .arg(out.path());
-        if let Some(kubelet) = kubelet {
-            binary = binary.arg("--hollow-kubelet").arg(kubelet);
+        if let Some(more) = more {
+            binary = binary.arg(more);
         }
         let mut process = binary.start()?;
         process
@@ -143,10 +153,20 @@ impl Emulator {
         self.out.path()
     }
 
+    /// Where tests and people look behind the curtain.
+    pub fn admin_url(&self) -> Result<&str> {
+        let url = self.env.get("EMULATED_ADMIN_URL");
+        Ok(url.context("openstack.env does not say EMULATED_ADMIN_URL")?)
+    }
+
+    /// The administrator's kubeconfig of the embedded Kubernetes.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.out.path().join("kubeconfig")
+    }
+
     /// `GET /admin/<what>`: `state`, `log`, `calls`, `held`.
     pub async fn admin(&self, what: &str) -> Result<Value> {
-        let url = self.env.get("EMULATED_ADMIN_URL");
-        let url = url.context("openstack.env does not say EMULATED_ADMIN_URL")?;
+        let url = self.admin_url()?;
         let answer = reqwest::get(format!("{url}/{what}")).await?;
         Ok(answer.error_for_status()?.json().await?)
     }

@@ -48,7 +48,12 @@ impl Ground {
 
     /// A ground of one's own, for tests that break it.
     pub async fn private(control_plane: &ControlPlane) -> Result<Self> {
-        let cluster = control_plane.private(crate::Options::unnamed()).await?;
+        Self::with(control_plane, crate::Options::unnamed()).await
+    }
+
+    /// The same on a cluster of one's choice.
+    pub async fn with(control_plane: &ControlPlane, options: crate::Options) -> Result<Self> {
+        let cluster = control_plane.private(options).await?;
         let client = cluster.client().await?;
         apply(
             &client,
@@ -67,14 +72,25 @@ impl Ground {
             exposed,
             certificate,
         };
+        ground.apply_definitions(&client, |_| ()).await?;
+        ground.until_it_converts(&client).await?;
+        Ok(ground)
+    }
+
+    /// Applies what is in `crds/generated`, each file as `change` leaves it.
+    pub async fn apply_definitions(
+        &self,
+        client: &Client,
+        change: impl Fn(&mut Value),
+    ) -> Result<()> {
         for file in files(&repository().join("crds/generated"))? {
-            let manifest = with_ca(&read(&file)?, &ground.exposed.ca_bundle());
-            apply(&client, &manifest.to_string())
+            let mut manifest = with_ca(&read(&file)?, &self.exposed.ca_bundle());
+            change(&mut manifest);
+            apply(client, &manifest.to_string())
                 .await
                 .with_context(|| file.display().to_string())?;
         }
-        ground.until_it_converts(&client).await?;
-        Ok(ground)
+        Ok(())
     }
 
     /// Starts the webhook anew, after a test has ended it.

@@ -13,14 +13,25 @@
 
 pub mod adapter;
 pub mod apply;
+pub mod audit;
 pub mod binary;
 pub mod cluster;
+pub mod conformance;
+pub mod demo;
 pub mod emulator;
+pub mod figures;
+pub mod first_node;
 pub mod ground;
+pub mod install;
+pub mod manifests;
 pub mod openstack;
+pub mod operator;
+pub mod path;
 pub mod scratch;
+pub mod script;
 pub mod service;
 pub mod skip;
+pub mod stage;
 pub mod wait;
 
 pub use apply::{apply, apply_as, delete};
@@ -30,4 +41,5 @@ pub use emulator::{Emulated, Emulator};
 pub use scratch::Scratch;
 pub use service::{Exposed, expose};
 pub use skip::need_control_plane;
+pub use stage::Stage;
 pub use xtask::cluster::{AUDIT_METADATA, Join, Node, Options};

@@ -65,7 +65,8 @@ pub enum Act {
     Truncate {
         keep: usize,
     },
-    /// The service's own error body for this status, or `body` as it is.
+    /// The service's own error body for this status, or `body`. A cloud may quote the request in it: `{request}`,
+    /// `{token}`, `{user data}` and `{user data from TEXT}` are filled in.
     Status {
         code: u16,
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -5,6 +5,7 @@ pub mod dice;
 pub mod faults;
 pub mod fronts;
 pub mod journal;
+pub mod kubernetes;
 pub mod machine;
 pub mod openstack;
 pub mod serve;

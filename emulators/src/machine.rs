@@ -92,6 +92,11 @@ pub trait Machine: Send + 'static {
     /// When does the next thing happen by itself?
     fn next_due(&self) -> Option<Timestamp>;
 
+    /// Grows when a watcher has something new to see.
+    fn version(&self) -> u64 {
+        0
+    }
+
     /// Go on with a held request. `None` while it is still held.
     fn resume(&mut self, ticket: Ticket, now: Timestamp) -> Option<(Reply, Vec<Effect>)>;
 

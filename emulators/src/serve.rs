@@ -1,17 +1,23 @@
-//! How does an emulated cloud run as a process of its own, and what does it hand to tools?
+//! How does an emulated world run as a process of its own, and what does it hand to tools?
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use jiff::Timestamp;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
+use crate::boot::embedded::{Embedded, show};
 use crate::boot::kubelet::{self, Booter};
 use crate::fronts::axum;
 use crate::fronts::engine::{Clock, Engine};
+use crate::fronts::https::{Bound, ServedApi};
+use crate::kubernetes::cast::Cast;
+use crate::kubernetes::kubelet::Door;
 use crate::openstack::{Access, OpenStack, Settings, default_world};
 
 const LEARN: &str = "\
@@ -32,9 +38,17 @@ Acts: \"refuse\", \"reset\", \"silence\", {\"hold\":{}}, {\"truncate\":{\"keep\"
 {\"status\":{\"code\":429,\"retry_after\":\"3\"}}, and for calls on servers {\"fate\":\"no-valid-host\"},
 \"error-after-build\", \"stuck-build\", \"never-joins\", \"delete-hangs\". A held call goes on after
 `curl -XPOST …/admin/release`. `curl -XPUT …/admin/settings -d '{\"cell_down\":true}'` switches oddities
-and speeds (GET shows them all). `curl -XDELETE …/admin/faults` forgets the script.";
+and speeds (GET shows them all). `curl -XDELETE …/admin/faults` forgets the script.
 
-/// Emulated clouds: deterministic, scriptable, without a cloud.
+A Kubernetes without containers, on its own or beside the cloud:
+
+  joiner-emulators serve --kubernetes 127.0.0.1:6443 --out /tmp/cluster &
+  kubectl --kubeconfig /tmp/cluster/kubeconfig get namespaces
+  curl -sk https://127.0.0.1:6443/admin/calls
+
+Its fates: {\"fate\":\"watch-breaks\"}, \"stale-read\", \"conflict\", \"expired\".";
+
+/// Emulated clouds and an emulated Kubernetes: deterministic, scriptable, without a cloud.
 #[derive(Debug, Parser)]
 #[command(name = "joiner-emulators", version, after_help = LEARN)]
 pub struct Args {
@@ -53,12 +67,15 @@ pub enum Command {
 pub struct Serve {
     /// Where the emulated OpenStack listens; port 0 takes a free one (see openstack.env for which)
     #[arg(long, value_name = "ADDR")]
-    pub openstack: SocketAddr,
-    /// Where clouds.yaml, openstack.env and the files of booted machines go
+    pub openstack: Option<SocketAddr>,
+    /// Where the embedded Kubernetes API listens (HTTPS); port 0 takes a free one (see kubeconfig for which)
+    #[arg(long, value_name = "ADDR")]
+    pub kubernetes: Option<SocketAddr>,
+    /// Where kubeconfig, clouds.yaml, openstack.env and the files of booted machines go
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// The kubelet that booted machines run; without it they only say what they would do
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, env = "JOINER_HOLLOW_KUBELET", value_name = "PATH")]
     pub hollow_kubelet: Option<PathBuf>,
     /// Of all ids, passwords and addresses
     #[arg(long, default_value_t = 1)]
@@ -70,40 +87,137 @@ pub struct Serve {
 
 pub async fn serve(args: Args) -> Result<()> {
     let Command::Serve(args) = args.command;
+    if args.openstack.is_none() && args.kubernetes.is_none() {
+        bail!("nothing to serve: give --openstack ADDR, --kubernetes ADDR, or both");
+    }
     std::fs::create_dir_all(&args.out)
         .with_context(|| format!("creating --out {}", args.out.display()))?;
+    let mut cluster = match args.kubernetes {
+        Some(addr) => Some(serve_kubernetes(addr, &args).await?),
+        None => None,
+    };
+    // without a kubelet program, machines join the embedded cluster if there is one
+    let members = cluster.as_ref().map(|cluster| &cluster.inside);
+    let members = members.filter(|_| args.hollow_kubelet.is_none());
+    let mut cloud = match args.openstack {
+        Some(addr) => Some(serve_openstack(addr, &args, members).await?),
+        None => None,
+    };
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        () = ended(cloud.as_mut()) => {}
+        () = ended_api(cluster.as_mut()) => {}
+    }
+    if let Some(cloud) = cloud {
+        drop(cloud.served);
+        drop(cloud.quit);
+        let _ = cloud.booting.await;
+    }
+    Ok(())
+}
+
+/// An emulated OpenStack and who boots its machines.
+struct Cloud {
+    served: axum::Served,
+    quit: oneshot::Sender<()>,
+    booting: JoinHandle<()>,
+}
+
+/// An embedded Kubernetes, which also takes in the machines of clouds beside it.
+struct Cluster {
+    served: ServedApi,
+    inside: Embedded,
+}
+
+async fn serve_openstack(
+    addr: SocketAddr,
+    args: &Serve,
+    members: Option<&Embedded>,
+) -> Result<Cloud> {
     let (world, access) = default_world(args.seed, Timestamp::now());
     let cloud = OpenStack::new(world, settings(args.boot_seconds), args.seed);
-    let (hand, effects) = kubelet::hand();
-    let engine = Engine::new(cloud, Clock::Wall, hand);
-    let mut served = axum::serve(args.openstack, Arc::clone(&engine))
+    let (quit, stop) = oneshot::channel::<()>();
+    let stopped = async {
+        let _ = stop.await;
+    };
+    let (engine, booting) = match members {
+        Some(cluster) => {
+            let (hand, lines) = cluster.hand();
+            let engine = Engine::new(cloud, Clock::Wall, hand);
+            let screens = show(Arc::clone(&engine), lines);
+            let booting = tokio::spawn(async {
+                tokio::select! {
+                    () = screens => {}
+                    () = stopped => {}
+                }
+            });
+            (engine, booting)
+        }
+        None => {
+            let (hand, effects) = kubelet::hand();
+            let engine = Engine::new(cloud, Clock::Wall, hand);
+            let booter = Booter {
+                kubelet: args.hollow_kubelet.clone(),
+                dir: args.out.join("k"),
+            };
+            let booting = tokio::spawn(booter.run(Arc::clone(&engine), effects, stopped));
+            (engine, booting)
+        }
+    };
+    let served = axum::serve(addr, Arc::clone(&engine))
         .await
-        .with_context(|| format!("listening on --openstack {}", args.openstack))?;
+        .with_context(|| format!("listening on --openstack {addr}"))?;
     write_access(&args.out, &served.url(), &access)?;
     println!(
         "openstack: {}  (source {})",
         served.url(),
         args.out.join("openstack.env").display()
     );
-    let booter = Booter {
-        kubelet: args.hollow_kubelet,
-        dir: args.out.join("k"),
+    Ok(Cloud {
+        served,
+        quit,
+        booting,
+    })
+}
+
+async fn serve_kubernetes(addr: SocketAddr, args: &Serve) -> Result<Cluster> {
+    let bound = Bound::new(addr)
+        .await
+        .with_context(|| format!("listening on --kubernetes {addr}"))?;
+    let cast = Cast {
+        door: Door {
+            ca: Some(bound.ca().to_owned()),
+            endpoints: vec![bound.url()],
+        },
+        ..Cast::default()
     };
-    let (quit, stop) = tokio::sync::oneshot::channel::<()>();
-    let booting = tokio::spawn(booter.run(engine, effects, async {
-        let _ = stop.await;
-    }));
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        () = served.ended() => {}
+    let inside = Embedded::new(args.seed, Clock::Wall, &cast);
+    let served = bound.serve(Arc::clone(&inside.engine))?;
+    let path = args.out.join("kubeconfig");
+    write_whole(&path, &served.kubeconfig())?;
+    println!(
+        "kubernetes: {}  (export KUBECONFIG={})",
+        served.url(),
+        path.display()
+    );
+    Ok(Cluster { served, inside })
+}
+
+async fn ended(cloud: Option<&mut Cloud>) {
+    match cloud {
+        Some(cloud) => cloud.served.ended().await,
+        None => std::future::pending().await,
     }
-    drop(served);
-    drop(quit);
-    let _ = booting.await;
-    Ok(())
+}
+
+async fn ended_api(cluster: Option<&mut Cluster>) {
+    match cluster {
+        Some(cluster) => cluster.served.ended().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// The parts of a build keep their proportions when the whole gets faster.

@@ -5,8 +5,11 @@
 use crds::karpenter::{NodeClaim, NodePool};
 use crds::openstack::v1::OpenStackNodeClass;
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, PersistentVolumeClaim, Pod, Secret};
+use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::api::storage::v1::VolumeAttachment;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Api, Client};
 
 /// One right, with its reason.
@@ -15,6 +18,8 @@ pub struct Grant {
     pub group: &'static str,
     pub resource: &'static str,
     pub verbs: &'static [&'static str],
+    /// Only these objects; empty: all of them.
+    pub names: &'static [&'static str],
     pub place: Place,
     pub why: &'static str,
 }
@@ -29,6 +34,9 @@ pub enum Place {
     SecretNamespaces,
     Namespace(&'static str),
 }
+
+/// The CRD of the classes we rewrite at start.
+pub const CLASS_DEFINITION: &str = "openstacknodeclasses.karpenter.k8s.openstack";
 
 const READ: &[&str] = &["list", "watch"];
 
@@ -57,7 +65,8 @@ pub const GRANTS: &[Grant] = &[
         "namespaces",
         &["get"],
         "the uid of kube-system identifies the cluster",
-    ),
+    )
+    .only(&["kube-system"]),
     cluster(
         "apps",
         "daemonsets",
@@ -69,6 +78,18 @@ pub const GRANTS: &[Grant] = &[
         "poddisruptionbudgets",
         READ,
         "what holds a node back",
+    ),
+    cluster(
+        "",
+        "persistentvolumeclaims",
+        READ,
+        "which volumes belong to pods that stay on a node to its end",
+    ),
+    cluster(
+        "storage.k8s.io",
+        "volumeattachments",
+        READ,
+        "a node goes when the volumes of its pods are detached",
     ),
     cluster("karpenter.sh", "nodepools", READ, "what may be bought"),
     cluster(
@@ -99,7 +120,7 @@ pub const GRANTS: &[Grant] = &[
         "karpenter.k8s.openstack",
         "openstacknodeclasses",
         &["list", "watch", "patch"],
-        "how instances are made; its finalizer",
+        "how instances are made; its finalizer; rewriting what an older version has stored",
     ),
     cluster(
         "karpenter.k8s.openstack",
@@ -108,39 +129,56 @@ pub const GRANTS: &[Grant] = &[
         "what it resolved to",
     ),
     cluster(
+        "apiextensions.k8s.io",
+        "customresourcedefinitions",
+        &["get"],
+        "in which versions classes are stored",
+    )
+    .only(&[CLASS_DEFINITION]),
+    cluster(
+        "apiextensions.k8s.io",
+        "customresourcedefinitions/status",
+        &["patch"],
+        "forgetting versions in which no class is stored any more",
+    )
+    .only(&[CLASS_DEFINITION]),
+    cluster(
         "events.k8s.io",
         "events",
         &["create", "patch"],
         "telling people",
     ),
-    Grant {
-        group: "",
-        resource: "secrets",
-        verbs: &["get"],
-        place: Place::SecretNamespaces,
-        why: "credentials and user data that classes refer to",
-    },
-    Grant {
-        group: "",
-        resource: "secrets",
-        verbs: &["create", "patch", "delete"],
-        place: Place::Namespace("kube-system"),
-        why: "one bootstrap token per claim",
-    },
-    Grant {
-        group: "",
-        resource: "configmaps",
-        verbs: &["get"],
-        place: Place::Namespace("kube-public"),
-        why: "cluster-info: endpoint and CA for new nodes",
-    },
-    Grant {
-        group: "coordination.k8s.io",
-        resource: "leases",
-        verbs: &["get", "create", "update"],
-        place: Place::Own,
-        why: "only one of us acts",
-    },
+    within(
+        Place::SecretNamespaces,
+        ("", "secrets"),
+        &["get"],
+        "credentials and user data that classes refer to",
+    ),
+    within(
+        Place::Namespace("kube-system"),
+        ("", "secrets"),
+        &["create", "patch", "delete"],
+        "one bootstrap token per claim",
+    ),
+    within(
+        Place::Namespace("kube-public"),
+        ("", "configmaps"),
+        &["get"],
+        "endpoint and CA for new nodes",
+    )
+    .only(&["cluster-info"]),
+    within(
+        Place::Own,
+        ("coordination.k8s.io", "leases"),
+        &["get", "create", "update"],
+        "only one of us acts",
+    ),
+    within(
+        Place::Own,
+        ("", "namespaces"),
+        &["get"],
+        "joiner.dev/paused on it stops us",
+    ),
 ];
 
 const fn cluster(
@@ -149,12 +187,28 @@ const fn cluster(
     verbs: &'static [&'static str],
     why: &'static str,
 ) -> Grant {
+    within(Place::Cluster, (group, resource), verbs, why)
+}
+
+const fn within(
+    place: Place,
+    (group, resource): (&'static str, &'static str),
+    verbs: &'static [&'static str],
+    why: &'static str,
+) -> Grant {
     Grant {
         group,
         resource,
         verbs,
-        place: Place::Cluster,
+        names: &[],
+        place,
         why,
+    }
+}
+
+impl Grant {
+    const fn only(self, names: &'static [&'static str]) -> Self {
+        Self { names, ..self }
     }
 }
 
@@ -193,6 +247,14 @@ impl Access {
         Api::all(self.client.clone())
     }
 
+    pub fn volume_claims(&self) -> Api<PersistentVolumeClaim> {
+        Api::all(self.client.clone())
+    }
+
+    pub fn attachments(&self) -> Api<VolumeAttachment> {
+        Api::all(self.client.clone())
+    }
+
     pub fn pools(&self) -> Api<NodePool> {
         Api::all(self.client.clone())
     }
@@ -205,6 +267,10 @@ impl Access {
         Api::all(self.client.clone())
     }
 
+    pub fn definitions(&self) -> Api<CustomResourceDefinition> {
+        Api::all(self.client.clone())
+    }
+
     pub fn secrets_in(&self, namespace: &str) -> Api<Secret> {
         Api::namespaced(self.client.clone(), namespace)
     }
@@ -213,8 +279,42 @@ impl Access {
         Api::namespaced(self.client.clone(), namespace)
     }
 
-    /// For the event recorder, which writes nothing but events.
-    pub fn for_events(&self) -> Client {
-        self.client.clone()
+    pub fn events_in(&self, namespace: &str) -> Api<Event> {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference::tests::sources;
+
+    #[test]
+    fn nobody_gets_a_typed_api_past_this_table() {
+        let makers = ["Api::all", "Api::namespaced", "Api::default_namespaced"];
+        let past = sources().into_iter().filter(|(path, text)| {
+            !path.ends_with("access.rs") && makers.iter().any(|maker| text.contains(maker))
+        });
+        let past: Vec<_> = past.map(|(path, _)| path).collect();
+        assert!(past.is_empty(), "use Access instead: {past:?}");
+    }
+
+    #[test]
+    fn nothing_is_granted_twice_and_nothing_to_everybody() {
+        let mut all: Vec<_> = GRANTS
+            .iter()
+            .flat_map(|one| {
+                let key = (one.group, one.resource, format!("{:?}", one.place));
+                one.verbs.iter().map(move |verb| (key.clone(), *verb))
+            })
+            .collect();
+        let count = all.len();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), count);
+        assert!(
+            all.iter()
+                .all(|((_, resource, _), verb)| { !resource.contains('*') && !verb.contains('*') })
+        );
     }
 }

@@ -57,23 +57,29 @@ pub struct Run {
     #[arg(long, env = "SECRET_NAMESPACES", value_delimiter = ',')]
     pub secret_namespaces: Vec<String>,
 
+    /// Port on which metrics are served. 0: any free one.
     #[arg(long, env = "METRICS_PORT", default_value_t = 8080)]
     pub metrics_port: u16,
+    /// Port on which probes (/healthz, /readyz) are served. 0: any free one.
     #[arg(long, env = "HEALTH_PROBE_PORT", default_value_t = 8081)]
     pub health_probe_port: u16,
     /// Address on which metrics and probes are served.
     #[arg(long, env = "ADMIN_ADDRESS", default_value = "0.0.0.0")]
     pub admin_address: std::net::IpAddr,
 
+    /// Name of the lease that only one process of a cluster holds.
     #[arg(long, env = "LEADER_ELECTION_NAME", default_value = runtime::lease::NAME)]
     pub leader_election_name: String,
     /// Namespace of the lease. Empty: that of the operator.
     #[arg(long, env = "LEADER_ELECTION_NAMESPACE", default_value = "")]
     pub leader_election_namespace: String,
+    /// How long others wait before they take a lease that is not renewed.
     #[arg(long, env = "LEASE_DURATION", default_value = "15s", value_parser = duration)]
     pub lease_duration: Duration,
+    /// How long the holder acts without having renewed the lease. Shorter than --lease-duration.
     #[arg(long, env = "LEASE_RENEW_DEADLINE", default_value = "10s", value_parser = duration)]
     pub lease_renew_deadline: Duration,
+    /// How often the lease is renewed or asked for. Shorter than --lease-renew-deadline.
     #[arg(long, env = "LEASE_RETRY_PERIOD", default_value = "2s", value_parser = duration)]
     pub lease_retry_period: Duration,
 
@@ -83,6 +89,7 @@ pub struct Run {
     /// Silence that ends the gathering. Absent: 100 ms after a lone burst, growing with arrival up to 1 s.
     #[arg(long, env = "BATCH_IDLE_DURATION", value_parser = duration)]
     pub batch_idle_duration: Option<Duration>,
+    /// What if fewer distinct values remain than minValues asks for: strict refuses, BestEffort lowers it.
     #[arg(
         long,
         env = "MIN_VALUES_POLICY",
@@ -98,6 +105,7 @@ pub struct Run {
     /// Tell about orphans and ghosts, remove none.
     #[arg(long, env = "SWEEP_REPORT_ONLY")]
     pub sweep_report_only: bool,
+    /// How often instances without claim and claims without instance are looked for.
     #[arg(long, env = "SWEEP_INTERVAL", default_value = "2m", value_parser = duration)]
     pub sweep_interval: Duration,
     /// Youngest age at which an instance without claim is an orphan; longer than any create takes.

@@ -2,6 +2,7 @@
 
 use cloud::bootstrap::{self, Bootstrap, Expression, Join, Merge, Own, Preset, UserData};
 use crds::karpenter::NodeClaim;
+use crds::karpenter::node_claim::NodeClaimSpec;
 use crds::openstack::v1::{OpenStackNodeClass, UserData as ClassUserData};
 use crds::shared::bootstrap::{BootstrapMerge, BootstrapMode};
 use crds::shared::user_data::Template;
@@ -9,11 +10,11 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 use kube::config::Kubeconfig;
+use openstack::provider_id::{Form, prefix};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::ingest;
-use crate::providers::Known;
-use crate::secrets::SecretReader;
+use crate::secrets::{SecretReader, Unusable};
 
 pub const TOKEN_NAMESPACE: &str = "kube-system";
 /// Bound to the right to ask for a kubelet's certificate in every cluster that kubeadm made, and by our install manifest.
@@ -35,9 +36,11 @@ pub struct Reach {
 /// What the user data of a claim is made of.
 pub struct Telling<'a> {
     pub claim: &'a NodeClaim,
-    pub known: &'a Known,
+    pub class: &'a OpenStackNodeClass,
     pub reach: &'a Reach,
     pub secrets: &'a SecretReader,
+    /// How provider ids are written in this cluster.
+    pub form: Form,
 }
 
 /// Six letters and digits that belong to this claim alone, as far as 31 bits can tell.
@@ -123,9 +126,27 @@ pub fn needs_token(class: &OpenStackNodeClass) -> bool {
     mode(class) != BootstrapMode::UserData
 }
 
+/// Could a machine of this class be told how to join? Everything is rendered for a claim that does not exist, so that a class
+/// is judged before a claim has to wait for it.
+pub async fn rehearse(
+    class: &OpenStackNodeClass,
+    reach: &Reach,
+    secrets: &SecretReader,
+) -> Result<(), Unusable> {
+    let claim = NodeClaim::new("rehearsal", NodeClaimSpec::default());
+    let telling = Telling {
+        claim: &claim,
+        class,
+        reach,
+        secrets,
+    };
+    let token = Token::new("rehearsal", [0; 16]);
+    telling.user_data(Some(&token)).await.map(drop)
+}
+
 impl Telling<'_> {
-    pub async fn user_data(&self, token: Option<&Token>) -> Result<UserData, String> {
-        let class = &self.known.class;
+    pub async fn user_data(&self, token: Option<&Token>) -> Result<UserData, Unusable> {
+        let class = self.class;
         let own = match &class.spec.user_data {
             Some(said) => Some(self.own(said).await?),
             None => None,
@@ -134,22 +155,22 @@ impl Telling<'_> {
             (BootstrapMode::UserData, _) => Preset::UserData,
             (BootstrapMode::Kubelet, Some(token)) => Preset::Kubelet(Box::new(self.join(token)?)),
             (BootstrapMode::Kubelet, None) => {
-                return Err("a machine that joins by kubelet needs a token".to_owned());
+                return Err(bad("a machine that joins by kubelet needs a token"));
             }
             (other, _) => {
-                return Err(format!(
+                return Err(bad(format!(
                     "spec.bootstrap.mode: {other:?} is not supported yet; use Kubelet or UserData"
-                ));
+                )));
             }
         };
-        bootstrap::render(&Bootstrap { preset, own }).map_err(|bad| bad.to_string())
+        bootstrap::render(&Bootstrap { preset, own }).map_err(|wrong| bad(wrong.to_string()))
     }
 
-    async fn own(&self, said: &ClassUserData) -> Result<Own, String> {
+    async fn own(&self, said: &ClassUserData) -> Result<Own, Unusable> {
         if said.template == Some(Template::Minijinja) {
-            return Err(
-                "spec.userData.template: Minijinja is not supported yet; use None".to_owned(),
-            );
+            return Err(bad(
+                "spec.userData.template: Minijinja is not supported yet; use None",
+            ));
         }
         let text = match (&said.inline, &said.secret_ref) {
             (Some(inline), _) => inline.clone(),
@@ -159,16 +180,16 @@ impl Telling<'_> {
                     .text("spec.userData.secretRef", named, "userData")
                     .await?;
                 String::from_utf8(bytes).map_err(|_| {
-                    "spec.userData.secretRef: the text is not UTF-8; store plain text".to_owned()
+                    bad("spec.userData.secretRef: the text is not UTF-8; store plain text")
                 })?
             }
             (None, None) => {
-                return Err(
-                    "spec.userData: neither inline nor secretRef is set; set one".to_owned(),
-                );
+                return Err(bad(
+                    "spec.userData: neither inline nor secretRef is set; set one",
+                ));
             }
         };
-        let bootstrap = self.known.class.spec.bootstrap.as_ref();
+        let bootstrap = self.class.spec.bootstrap.as_ref();
         Ok(Own {
             text: text.into(),
             merge: match bootstrap.and_then(|bootstrap| bootstrap.merge) {
@@ -178,13 +199,13 @@ impl Telling<'_> {
         })
     }
 
-    fn join(&self, token: &Token) -> Result<Join, String> {
-        let spec = &self.known.class.spec;
+    fn join(&self, token: &Token) -> Result<Join, Unusable> {
+        let spec = &self.class.spec;
         let said = spec.bootstrap.clone().unwrap_or_default();
         let missing = |what: &str, field: &str| {
-            format!(
+            bad(format!(
                 "{what} is not known; set spec.bootstrap.{field}, the operator's flag, or kube-public/cluster-info"
-            )
+            ))
         };
         let endpoint = said.endpoint.or_else(|| self.reach.endpoint.clone());
         let ca_pem = said.ca_bundle.or_else(|| self.reach.ca_pem.clone());
@@ -196,7 +217,7 @@ impl Telling<'_> {
             ca_pem: ca_pem.ok_or_else(|| missing("the CA of the API server", "caBundle"))?,
             token: token.text(),
             node_name: Expression::literal(&self.claim.name_any()),
-            provider_id: Expression::instance_id_after("openstack:///"),
+            provider_id: Expression::instance_id_after(&prefix(&self.form)),
             labels: self.claim.labels().clone(),
             taints,
             kubelet: openstack::kubelet::settings(spec.kubelet.as_ref()),
@@ -204,6 +225,10 @@ impl Telling<'_> {
             after: said.after.unwrap_or_default(),
         })
     }
+}
+
+fn bad(message: impl Into<String>) -> Unusable {
+    Unusable::new("BootstrapNotPossible", message)
 }
 
 /// Endpoint and CA from the text of `kube-public/cluster-info`.

@@ -10,25 +10,57 @@ pub const REASONS: &[&str] = &[
     "Launched",
     "LaunchFailed",
     "InsufficientCapacity",
+    "AccountChanged",
     "UnregisteredTaintMissing",
     "LivenessTimeout",
     "FailedDraining",
+    "AwaitingVolumeDetachment",
     "TerminationGracePeriodExpiring",
     "DisruptionTerminating",
     "GhostFound",
+    "NodeClassNotFound",
     "NodeClassNotReady",
 ];
 
-/// One sentence with all reasons, each with its fix.
+/// An event takes a thousand characters.
+const LONGEST: usize = 960;
+/// Of one reason, so that a talkative one leaves room for others.
+const LONGEST_FACT: usize = 320;
+
+/// One sentence with the reasons that matter most, each with its fix.
 pub fn refusal(whys: &[Why]) -> String {
-    let all: Vec<String> = whys.iter().take(8).map(fact).collect();
-    let more = whys.len().saturating_sub(8);
-    let more = if more > 0 {
-        format!("; and {more} more")
-    } else {
-        String::new()
-    };
-    format!("no node can be bought: {}{more}", all.join("; "))
+    let mut sorted: Vec<&Why> = whys.iter().collect();
+    sorted.sort_by_key(|why| distance(why));
+    let mut said = "no node can be bought: ".to_owned();
+    for (at, why) in sorted.iter().enumerate() {
+        let fact = shortened(&fact(why));
+        let gap = if at == 0 { "" } else { "; " };
+        if at > 0 && said.chars().count() + gap.len() + fact.chars().count() > LONGEST {
+            return format!("{said}; and {} more", sorted.len() - at);
+        }
+        said = format!("{said}{gap}{fact}");
+    }
+    said
+}
+
+/// How far the pod is from a node by this reason: what concerns the pod itself or is nearly enough comes first, pools that were
+/// not meant for it last.
+fn distance(why: &Why) -> u8 {
+    match why {
+        Why::TaintNotTolerated { .. }
+        | Why::LabelUnknown { .. }
+        | Why::LabelConflict { .. }
+        | Why::NoTypeWithLabel { .. } => 2,
+        Why::PoolNotReady { .. } | Why::PoolPaused { .. } | Why::NoCatalog { .. } => 1,
+        _ => 0,
+    }
+}
+
+fn shortened(fact: &str) -> String {
+    match fact.char_indices().nth(LONGEST_FACT) {
+        Some((at, _)) => format!("{}…", &fact[..at]),
+        None => fact.to_owned(),
+    }
 }
 
 fn fact(why: &Why) -> String {
@@ -52,13 +84,52 @@ pub fn sentence(why: &Why) -> String {
         Why::OptedOut => "the pod asks not to get one of our nodes".to_owned(),
         Why::BadTerm(bad) => bad.to_string(),
         Why::Unreadable { field, said } => format!("{field} cannot be read: {said}"),
+        Why::VolumesApart => "the pod's volumes cannot all be reached from one place".to_owned(),
+        Why::VolumeElsewhere { key } => {
+            format!("the pod's volumes are where its own terms on {key} do not let it go")
+        }
+        Why::TopologyUnknown { key } => format!("no node has or would have the label {key}"),
+        Why::SpreadUnmet {
+            key,
+            max_skew,
+            selector,
+            allowed,
+        } => {
+            let where_to = if allowed.is_empty() { "nowhere" } else { allowed };
+            format!(
+                "spreading {selector} over {key} with maxSkew {max_skew} allows one more only in: {where_to}"
+            )
+        }
+        Why::AffinityUnmet { key, selector } => {
+            format!("no pod with {selector} is where this one could go by {key}")
+        }
+        Why::AntiAffinityUnmet { key, selector } => {
+            format!("pods with {selector} are everywhere this one could go by {key}")
+        }
+        Why::UnwantedThere { key, selector } => {
+            format!("pods that stay apart from {selector} are everywhere this one could go by {key}")
+        }
+        Why::NoPlace => "each constraint can be met, all of them together cannot".to_owned(),
+        Why::VolumeLimit {
+            pool,
+            driver,
+            asked,
+            most,
+            types,
+            of,
+        } => format!(
+            "pool {pool}: {types} of {of} instance types take at most {most} volumes of {driver}, the pod has {asked}"
+        ),
         Why::NoPool => "there is no NodePool".to_owned(),
         Why::PoolNotReady { pool, said } => format!("pool {pool} is not ready: {said}"),
         Why::PoolPaused { pool } => format!("pool {pool} is paused"),
         Why::NoCatalog { pool, class } => format!("pool {pool}: {class} offers nothing yet"),
         Why::TaintNotTolerated { pool, taint } => format!("pool {pool} has the taint {taint}"),
         Why::LabelUnknown { pool, key, .. } => format!("pool {pool} does not define label {key}"),
-        Why::LabelConflict { pool, labels } => format!("pool {pool}: {labels:?}"),
+        Why::LabelConflict { pool, labels } => format!(
+            "pool {pool} allows {}, and {} is asked for",
+            labels.allowed, labels.asked
+        ),
         Why::NoTypeWithLabel { pool, asked, of } => {
             format!("pool {pool}: none of {of} instance types has {asked}")
         }
@@ -147,6 +218,22 @@ pub fn sentence(why: &Why) -> String {
     }
 }
 
+/// Do two texts say the same, whatever numbers the cloud gave its answers?
+pub fn same_fact(one: &str, other: &str) -> bool {
+    without_request_ids(one) == without_request_ids(other)
+}
+
+/// A request id stands in brackets behind what the cloud said.
+fn without_request_ids(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(" [req-") {
+        kept.push_str(before);
+        rest = after.split_once(']').map_or("", |(_, rest)| rest);
+    }
+    kept + rest
+}
+
 pub fn disrupted(reason: Reason) -> String {
     format!("disrupting: {}", reason.as_str())
 }
@@ -154,6 +241,34 @@ pub fn disrupted(reason: Reason) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_answers_that_differ_only_in_their_number_say_the_same() {
+        assert!(same_fact("no [req-1]; fix it", "no [req-2]; fix it"));
+        assert!(!same_fact("no [req-1]; fix it", "no [req-1]; fix that"));
+        assert!(!same_fact("no", "yes"));
+    }
+
+    #[test]
+    fn the_pool_that_is_nearly_enough_is_named_before_those_that_are_broken() {
+        let broken = |number: usize| Why::PoolNotReady {
+            pool: format!("broken-{number}").into(),
+            said: "long ".repeat(100).into(),
+        };
+        let mut whys: Vec<Why> = (0..9).map(broken).collect();
+        whys.push(Why::GuardReached {
+            pool: "near".into(),
+            unregistered: 5,
+            allowed: 5,
+        });
+        let text = refusal(&whys);
+        assert!(
+            text.starts_with("no node can be bought: pool near"),
+            "{text}"
+        );
+        assert!(text.ends_with("; and 7 more"), "{text}");
+        assert!(text.chars().count() < 1000);
+    }
 
     #[test]
     fn a_refusal_names_the_fact_and_the_fix() {

@@ -33,6 +33,8 @@ struct Text {
     version: u32,
     cluster: String,
     epoch: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    account: Option<String>,
     attempts: Vec<AttemptText>,
 }
 
@@ -76,6 +78,7 @@ pub fn read(claim: &NodeClaim) -> Result<Option<Ledger>, BadLedger> {
     Ok(Some(Ledger {
         cluster: text.cluster.into(),
         epoch: text.epoch,
+        account: text.account.map(Into::into),
         attempts: attempts.map_err(bad)?,
     }))
 }
@@ -159,6 +162,7 @@ pub fn text(ledger: &Ledger) -> Result<String, WriteError> {
         version: VERSION,
         cluster: ledger.cluster.to_string(),
         epoch: ledger.epoch,
+        account: ledger.account.as_ref().map(ToString::to_string),
         attempts: attempts.collect(),
     };
     let json = serde_json::to_string(&text)
@@ -169,6 +173,21 @@ pub fn text(ledger: &Ledger) -> Result<String, WriteError> {
         ));
     }
     Ok(json)
+}
+
+/// Every instance the claim says it has, in its ledger or its status. An unreadable ledger is an error, never "none".
+pub fn instances(claim: &NodeClaim) -> Result<Vec<InstanceId>, BadLedger> {
+    let ledger = read(claim)?;
+    let last = ledger.as_ref().and_then(|ledger| ledger.attempts.last());
+    let recorded = last.and_then(|attempt| match &attempt.state {
+        AttemptState::Created { instance } => Some(instance.clone()),
+        AttemptState::Ending { instance } => instance.clone(),
+        AttemptState::Intended | AttemptState::Gone => None,
+    });
+    let told = crate::ingest::claim::instance(claim).map(InstanceId::from);
+    let mut all: Vec<InstanceId> = recorded.into_iter().chain(told).collect();
+    all.dedup();
+    Ok(all)
 }
 
 /// Makes a ledger durable on the claim as it was read in this turn.
@@ -209,6 +228,7 @@ mod tests {
         Ledger {
             cluster: "c1".into(),
             epoch: 7,
+            account: Some("p1".into()),
             attempts: vec![Attempt {
                 offering: "m1/z1/on-demand".parse().unwrap(),
                 state,

@@ -6,15 +6,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use cloud::{
-    CloudError, Footprint, Instance, Leased, MayAct, Order, Permit, Provider, Refusal, Resolved,
-};
+use cloud::{ClassTrouble, Leased, MayAct, Permit, Provider, Refusal, Resolved};
 use crds::openstack::v1::OpenStackNodeClass;
 use planner::{Catalog, ClusterId};
 use runtime::Clock;
 use runtime::lease::Leadership;
+use tokio::time::Instant;
 
-use crate::brakes;
+use crate::brakes::{self, Brake};
 use crate::mirror::Store;
 
 /// Secrets a class refers to, as read by the process.
@@ -47,10 +46,9 @@ pub trait Open: Send + Sync {
 pub struct Known {
     pub class: OpenStackNodeClass,
     pub secrets: ClassSecrets,
-    /// For reading. Changing calls go through `launch` and `terminate`.
     pub provider: Leased<dyn Provider>,
-    leave: Leave,
     said: RwLock<Answers>,
+    account: RwLock<Option<Arc<str>>>,
 }
 
 #[derive(Clone, Default)]
@@ -60,14 +58,24 @@ struct Answers {
 }
 
 impl Known {
-    pub async fn launch(&self, order: &Order) -> Result<Instance, CloudError> {
-        self.leave.while_leading(self.provider.launch(order)).await
+    /// Asks what the class amounts to, and remembers in whose account.
+    pub async fn resolve(&self) -> Result<Resolved, ClassTrouble> {
+        let answer = self.provider.resolve().await;
+        let account = match &answer {
+            Ok(resolved) => &resolved.account,
+            Err(trouble) => &trouble.found.account,
+        };
+        if let Some(account) = account {
+            let mut known = self.account.write().unwrap_or_else(PoisonError::into_inner);
+            *known = Some(account.clone());
+        }
+        answer
     }
 
-    pub async fn terminate(&self, what: &Footprint) -> Result<(), CloudError> {
-        self.leave
-            .while_leading(self.provider.terminate(what))
-            .await
+    /// The account whose answers these are; none until the cloud has said so, or where clouds have none.
+    pub fn account(&self) -> Option<Arc<str>> {
+        let known = self.account.read().unwrap_or_else(PoisonError::into_inner);
+        known.clone()
     }
 
     pub fn resolved(&self) -> Option<Arc<Resolved>> {
@@ -117,29 +125,8 @@ impl Known {
 pub struct Leave {
     pub leadership: Leadership,
     pub clock: Clock,
-    pub paused: bool,
+    pub brake: Brake,
     pub classes: Store<OpenStackNodeClass>,
-}
-
-impl Leave {
-    /// Drops the call when the lease ends, and not before: a renewal in the meantime prolongs it. A call that was dropped too
-    /// early would be looked for, not found yet, and made a second time.
-    async fn while_leading<T>(
-        &self,
-        call: impl Future<Output = Result<T, CloudError>>,
-    ) -> Result<T, CloudError> {
-        tokio::select! {
-            biased;
-            () = self.ended() => Err(CloudError::unknown("the lease ended before the cloud answered")),
-            answer = call => answer,
-        }
-    }
-
-    async fn ended(&self) {
-        while let Some(held) = self.leadership.held() {
-            self.clock.sleep_until(held.until).await;
-        }
-    }
 }
 
 #[derive(Clone)]
@@ -157,8 +144,8 @@ struct ClassLeave {
 
 impl MayAct for ClassLeave {
     fn may_act(&self) -> Result<Permit, Refusal> {
-        if self.leave.paused {
-            return Err(Refusal("paused by --paused".to_owned()));
+        if let Some(by) = self.leave.brake.pulled() {
+            return Err(Refusal(format!("paused by {by}")));
         }
         let class = self.leave.classes.get(&self.class);
         if class.is_some_and(|class| brakes::is_paused(&*class)) {
@@ -168,11 +155,13 @@ impl MayAct for ClassLeave {
                 self.class
             )));
         }
-        if !self.leave.leadership.may_act() {
+        let Some(held) = self.leave.leadership.held() else {
             return Err(Refusal("this process does not hold the lease".to_owned()));
-        }
-        // Its end is watched by `while_leading`, which knows of renewals.
-        Ok(Permit { until: None })
+        };
+        let left = held.until.since(self.leave.clock.moment());
+        Ok(Permit {
+            until: Some(Instant::now() + left),
+        })
     }
 }
 
@@ -229,8 +218,8 @@ impl Providers {
             class: class.clone(),
             secrets,
             provider: Leased::new(provider, Arc::new(leave)),
-            leave: self.leave.clone(),
             said: RwLock::default(),
+            account: RwLock::default(),
         });
         let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(name.to_owned(), known.clone());

@@ -206,6 +206,7 @@ fn room(node: &Node, claim: Option<&NodeClaim>, pods: &[Arc<Pod>]) -> snapshot::
         used,
         daemons,
         ports,
+        volume_limits: Vec::new(),
         initialized,
         leaving: deleted || ingest::node::is_leaving(node),
     }

@@ -71,7 +71,8 @@ async fn kubeconfig(args: &Run) -> anyhow::Result<Config> {
     Ok(Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?)
 }
 
-fn settings(args: &Run) -> anyhow::Result<Settings> {
+/// What the flags amount to.
+pub fn settings(args: &Run) -> anyhow::Result<Settings> {
     let ca_pem = match &args.cluster_ca_file {
         Some(file) => {
             let said = || format!("--cluster-ca-file {}", file.display());

@@ -8,4 +8,5 @@ mod lookalikes;
 mod matrix;
 mod plain;
 mod stage;
+mod twins;
 mod unknown;

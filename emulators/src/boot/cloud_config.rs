@@ -7,7 +7,7 @@ use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use serde::Deserialize;
 
-use super::{Files, template};
+use super::{Files, multipart, template};
 use crate::machine::Boot;
 
 /// A bomb stays small.
@@ -36,27 +36,38 @@ struct Entry {
 }
 
 pub(super) fn files(boot: &Boot) -> Result<Files, String> {
-    let text = template::render(&text(boot)?, boot)?;
-    let first = text.lines().next().unwrap_or_default().trim_end();
-    match first {
-        "#cloud-config" => {}
-        line if line.starts_with("#!") => {
-            return Err("cloud-init: the user data is a script; this machine reads rendered files only and runs nothing".to_owned());
-        }
-        line if line.starts_with("Content-Type:") || line.starts_with("MIME-Version:") => {
-            return Err("cloud-init: multipart user data is more than this machine understands; give one #cloud-config".to_owned());
-        }
-        line => {
-            let shown: String = line.chars().take(40).collect();
-            return Err(format!(
-                "cloud-init: unhandled user data, its first line is {shown:?} and not #cloud-config"
-            ));
+    let parts = multipart::parts(&text(boot)?)?;
+    let mut files = Files::new();
+    for part in &parts {
+        let text = template::render(part, boot)?;
+        match understood(&text) {
+            Ok(()) => write(&text, &mut files)?,
+            // A script beside a cloud-config does not keep the machine from joining: it is not run.
+            Err(_) if parts.len() > 1 => {}
+            Err(why) => return Err(why),
         }
     }
+    Ok(files)
+}
+
+fn understood(text: &str) -> Result<(), String> {
+    match text.lines().next().unwrap_or_default().trim_end() {
+        "#cloud-config" => Ok(()),
+        line if line.starts_with("#!") => Err("cloud-init: the user data is a script; this machine reads rendered files only and runs nothing".to_owned()),
+        line => {
+            let shown: String = line.chars().take(40).collect();
+            Err(format!(
+                "cloud-init: unhandled user data, its first line is {shown:?} and not #cloud-config"
+            ))
+        }
+    }
+}
+
+/// Adds the files of one cloud-config.
+fn write(text: &str, files: &mut Files) -> Result<(), String> {
     // the parser's own words would quote the text, and the text holds the token
-    let config: Option<Config> = serde_saphyr::from_str(&text)
+    let config: Option<Config> = serde_saphyr::from_str(text)
         .map_err(|_| "cloud-init: the user data is not a cloud-config: YAML with write_files as a list of path, content and encoding".to_owned())?;
-    let mut files = Files::new();
     for entry in config.into_iter().flat_map(|config| config.write_files) {
         let content = content(&entry)?;
         if entry.append {
@@ -65,7 +76,7 @@ pub(super) fn files(boot: &Boot) -> Result<Files, String> {
             files.insert(entry.path, content);
         }
     }
-    Ok(files)
+    Ok(())
 }
 
 fn text(boot: &Boot) -> Result<String, String> {
@@ -101,7 +112,7 @@ fn content(entry: &Entry) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| broken("text"))
 }
 
-fn decode(text: &str) -> Option<Vec<u8>> {
+pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     let bare: String = text
         .chars()
         .filter(|letter| !letter.is_whitespace())

@@ -3,8 +3,10 @@
 //! A pure reader. It understands rendered files (cloud-init's `write_files`), it never runs scripts.
 
 mod cloud_config;
+pub mod embedded;
 mod kubeconfig;
 pub mod kubelet;
+mod multipart;
 mod template;
 
 use std::collections::BTreeMap;

@@ -18,7 +18,7 @@ use super::engine::{Ending, Engine};
 use crate::machine::Machine;
 
 /// More than any service takes.
-const BODY_LIMIT: usize = 64 * 1024 * 1024;
+pub(super) const BODY_LIMIT: usize = 64 * 1024 * 1024;
 
 /// A served cloud. Dropping it stops it.
 pub struct Served {
@@ -92,7 +92,7 @@ async fn broken(knife: &Knife) -> Response {
 }
 
 /// The head promises the whole body; the stream fails after a part of it.
-fn truncated(response: http::Response<Bytes>, keep: usize) -> Response {
+pub(super) fn truncated(response: http::Response<Bytes>, keep: usize) -> Response {
     let (mut parts, body) = response.into_parts();
     parts
         .headers

@@ -1,5 +1,6 @@
 //! What do all fronts share: one machine, one clock, waiting and waking?
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use jiff::Timestamp;
 use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 use tokio::time::Instant;
 
 use crate::machine::{Effect, Machine, Released, Reply, Ticket};
@@ -42,6 +44,9 @@ pub struct Engine<M> {
     clock: Clock,
     stirred: Notify,
     released: Notify,
+    changed: Notify,
+    /// The version watchers were last told of.
+    version: AtomicU64,
     hand: Hand,
 }
 
@@ -69,6 +74,8 @@ impl<M: Machine> Engine<M> {
             clock,
             stirred: Notify::new(),
             released: Notify::new(),
+            changed: Notify::new(),
+            version: AtomicU64::new(0),
             hand,
         })
     }
@@ -77,7 +84,18 @@ impl<M: Machine> Engine<M> {
     pub fn with<T>(&self, look: impl FnOnce(&mut M) -> T) -> T {
         let answer = look(&mut self.lock());
         self.stirred.notify_one();
+        self.tell_watchers();
         answer
+    }
+
+    /// Look at the machine without stirring anybody.
+    pub fn peek<T>(&self, look: impl FnOnce(&M) -> T) -> T {
+        look(&self.lock())
+    }
+
+    /// Ends when the machine's version has changed. Enable it before looking, so that no change falls between.
+    pub fn changed(&self) -> Notified<'_> {
+        self.changed.notified()
     }
 
     pub fn now(&self) -> Timestamp {
@@ -180,6 +198,14 @@ impl<M: Machine> Engine<M> {
             (self.hand)(effect);
         }
         self.stirred.notify_one();
+        self.tell_watchers();
+    }
+
+    fn tell_watchers(&self) {
+        let version = self.lock().version();
+        if self.version.swap(version, Ordering::SeqCst) != version {
+            self.changed.notify_waiters();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, M> {

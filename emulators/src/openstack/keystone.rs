@@ -57,6 +57,11 @@ impl OpenStack {
                         &format!("Could not find Application Credential: {id}."),
                     ));
                 }
+                // its tokens go with it
+                self.world.tokens.retain(|_, token| {
+                    let by = token.credential.as_ref();
+                    by.is_none_or(|(by, _)| by != *id)
+                });
                 Ok(Said::empty(204))
             }
             (

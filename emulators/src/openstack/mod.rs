@@ -9,6 +9,7 @@ mod nova;
 mod plugs;
 mod ports;
 mod quota;
+mod quote;
 mod seed;
 mod server_groups;
 mod servers;
@@ -139,7 +140,7 @@ impl OpenStack {
                 }
                 let mut response = said.0.into_response();
                 if let Some(body) = body {
-                    *response.body_mut() = Bytes::from(body.clone());
+                    *response.body_mut() = Bytes::from(quote::filled(body, request));
                 }
                 Reply::Answer { response, delay }
             }

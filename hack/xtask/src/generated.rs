@@ -1,5 +1,11 @@
 //! Which files are written by code, and do those on disk still say what the code says?
 
+mod install;
+pub mod reference;
+mod roles;
+mod tables;
+mod workloads;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +14,8 @@ use crds::admission::validating_webhook;
 use crds::generate;
 use serde::Serialize;
 
+use reference::Reference;
+
 /// One generated file: its path below the root and its whole text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
@@ -15,13 +23,18 @@ pub struct File {
     pub text: String,
 }
 
+/// Folders in which nothing lies that code did not write.
+const FOLDERS: [&str; 3] = ["crds/generated", "docs/reference", "examples/install"];
+
 /// Every generated file, as it should be now.
-pub fn files() -> Vec<File> {
+pub fn files(said: &Reference) -> Vec<File> {
     let mut files: Vec<File> = generate::all()
         .iter()
         .map(|crd| manifest(crd.metadata.name.as_deref(), crd))
         .collect();
     files.push(manifest(Some("validating-webhook"), &validating_webhook()));
+    files.extend(tables::pages(said));
+    files.push(install::manifest(&said.grants));
     files
 }
 
@@ -51,7 +64,7 @@ pub fn stale(root: &Path, wanted: &[File]) -> Vec<String> {
 }
 
 pub fn run(check: bool) -> Result<()> {
-    let (root, wanted) = (crate::root(), files());
+    let (root, wanted) = (crate::root(), files(&Reference::of_a_fresh_build()?));
     let stale = stale(&root, &wanted);
     if check && !stale.is_empty() {
         bail!("{}", stale.join("\n"));
@@ -75,15 +88,15 @@ fn write(path: &Path, text: &str) -> Result<()> {
 }
 
 fn leftovers(root: &Path, wanted: &[File]) -> Vec<PathBuf> {
-    let folder = Path::new("crds/generated");
-    let Ok(entries) = fs::read_dir(root.join(folder)) else {
-        return Vec::new();
+    let inside = |folder: &str| -> Vec<PathBuf> {
+        let entries = fs::read_dir(root.join(folder)).into_iter().flatten();
+        entries
+            .flatten()
+            .map(|entry| Path::new(folder).join(entry.file_name()))
+            .collect()
     };
-    let mut paths: Vec<PathBuf> = entries
-        .flatten()
-        .map(|entry| folder.join(entry.file_name()))
-        .filter(|path| wanted.iter().all(|file| &file.path != path))
-        .collect();
+    let mut paths: Vec<PathBuf> = FOLDERS.iter().flat_map(|folder| inside(folder)).collect();
+    paths.retain(|path| wanted.iter().all(|file| &file.path != path));
     paths.sort();
     paths
 }
@@ -94,7 +107,8 @@ mod tests {
 
     #[test]
     fn the_generated_files_of_this_checkout_are_fresh() {
-        assert_eq!(stale(&crate::root(), &files()), Vec::<String>::new());
+        let said = Reference::as_built().unwrap();
+        assert_eq!(stale(&crate::root(), &files(&said)), Vec::<String>::new());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod cluster;
+pub mod demo;
 pub mod generated;
 pub mod progress;
 pub mod test;

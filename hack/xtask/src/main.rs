@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{bench, cluster, generated, test, tidy};
+use xtask::{bench, cluster, demo, generated, test, tidy};
 
 /// One entry point for everything a contributor does here.
 #[derive(Parser)]
@@ -15,9 +15,14 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Writes every generated file (CRDs) from the code that defines it.
+    /// Shows the main job in a minute: pending pods become nodes on an emulated cloud, then pods and machines go.
     ///
-    /// Run it after changing a type in `crds`; `tidy` and the tests fail while a generated file is stale.
+    /// Needs cargo and a C compiler, no cloud, no Docker. Ends with a table and a picture (demo.html).
+    Demo(demo::Options),
+    /// Writes every generated file (CRDs, reference tables, install manifest) from the code that defines it.
+    ///
+    /// Run it after changing a type in `crds`, a flag, a right, an event or a metric; `tidy` and the tests fail while a
+    /// generated file is stale.
     Gen {
         /// Writes nothing and fails if a file on disk differs from what would be written.
         #[arg(long)]
@@ -39,6 +44,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
+        Command::Demo(options) => demo::run(&options),
         Command::Gen { check } => generated::run(check),
         Command::Tidy => tidy::run(),
         Command::Test(options) => test::run(&options),

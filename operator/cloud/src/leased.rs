@@ -1,14 +1,19 @@
 //! May we still change anything in this cloud?
 //!
-//! Reading is always allowed. A changing call is refused after the lease ended or while somebody has paused us, and one
-//! that is under way is dropped when the lease ends: whatever had not left by then never leaves.
+//! Reading is always allowed. A changing call is refused after the lease ended or while somebody has paused us. One that is
+//! under way asks again when its leave runs out: a renewed lease prolongs it, a lost one drops it, and whatever had not left by
+//! then never leaves. It must not be dropped earlier: a create that was given up too soon would be looked for, not found yet,
+//! and made a second time.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use planner::{Catalog, Identity, InstanceId};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 use crate::class::{ClassTrouble, Quota, Resolved};
 use crate::error::CloudError;
@@ -53,24 +58,44 @@ impl<P: Provider + ?Sized> Leased<P> {
         &self,
         call: impl Future<Output = Result<T, CloudError>> + Send,
     ) -> Result<T, CloudError> {
-        let permit = self
-            .permit
-            .may_act()
-            .map_err(|Refusal(why)| refused(&why))?;
-        let Some(until) = permit.until else {
-            return call.await;
-        };
-        if until <= Instant::now() {
-            return Err(refused("the lease has ended"));
-        }
-        tokio::time::timeout_at(until, call)
-            .await
-            .unwrap_or_else(|_| {
-                Err(CloudError::unknown(
-                    "the lease ended before the cloud answered",
-                ))
-            })
+        let mut until = self.leave().map_err(|Refusal(why)| refused(&why))?;
+        let (mut call, mut end) = (pin!(call), pin!(sleep_until(far(until))));
+        poll_fn(|context| {
+            // The leave is looked at before every step of the call: a process that was stopped for longer than its lease
+            // finds the answer to its last step and the end of its lease at the same moment.
+            while end.as_mut().poll(context).is_ready()
+                || until.is_some_and(|at| at <= Instant::now())
+            {
+                until = match self.leave() {
+                    Ok(longer) => longer,
+                    Err(Refusal(why)) => return Poll::Ready(Err(dropped(&why))),
+                };
+                end.as_mut().reset(far(until));
+            }
+            call.as_mut().poll(context)
+        })
+        .await
     }
+
+    /// Until when we may act, if we may now.
+    fn leave(&self) -> Result<Option<Instant>, Refusal> {
+        let Permit { until } = self.permit.may_act()?;
+        if until.is_some_and(|at| at <= Instant::now()) {
+            return Err(Refusal("the lease has ended".to_owned()));
+        }
+        Ok(until)
+    }
+}
+
+/// A leave without end is looked at again tomorrow.
+fn far(until: Option<Instant>) -> Instant {
+    until.unwrap_or_else(|| Instant::now() + Duration::from_hours(24))
+}
+
+fn dropped(why: &str) -> CloudError {
+    CloudError::doubt(Said::new(&format!(
+        "given up before the cloud answered: {why}"
+    )))
 }
 
 fn refused(why: &str) -> CloudError {
@@ -108,6 +133,10 @@ impl<P: Provider + ?Sized> Provider for Leased<P> {
 
     async fn terminate(&self, what: &Footprint) -> Result<(), CloudError> {
         self.changing(self.provider.terminate(what)).await
+    }
+
+    async fn terminate_only(&self, who: &Identity, id: &InstanceId) -> Result<(), CloudError> {
+        self.changing(self.provider.terminate_only(who, id)).await
     }
 
     async fn reboot(&self, id: &InstanceId, operation: &str) -> Result<(), CloudError> {

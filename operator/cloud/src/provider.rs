@@ -33,6 +33,15 @@ pub trait Provider: Send + Sync {
     /// Ok means under way; `Gone` means that nothing is left, side resources included.
     async fn terminate(&self, what: &Footprint) -> Result<(), CloudError>;
 
+    /// One instance too many of a claim that keeps another: this one alone goes. What else carries the identity stays, ports
+    /// included, until the claim ends. Ok means under way.
+    async fn terminate_only(&self, who: &Identity, id: &InstanceId) -> Result<(), CloudError> {
+        let said = format!(
+            "instance {id} of {who} cannot be removed alone in this cloud; delete it by hand"
+        );
+        Err(CloudError::rejected(&said))
+    }
+
     /// Restarts the machine. The same `operation` twice restarts it once where the cloud can tell; `Rejected` where it cannot
     /// restart at all.
     async fn reboot(&self, id: &InstanceId, operation: &str) -> Result<(), CloudError>;

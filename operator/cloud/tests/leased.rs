@@ -128,3 +128,60 @@ async fn a_call_that_has_not_left_when_the_lease_ends_never_leaves() {
     leased.terminate(&footprint()).await.unwrap();
     assert_eq!(changed.load(Ordering::SeqCst), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_renewed_in_time_prolongs_the_call_and_its_loss_drops_it() {
+    let changed = Arc::new(AtomicUsize::new(0));
+    let provider: Box<dyn Provider> = Box::new(Counting {
+        changed: changed.clone(),
+        ..Counting::default()
+    });
+    // Renewed every two seconds for three more, until nobody renews any longer.
+    let start = Instant::now();
+    let last_renewal = Arc::new(Mutex::new(start + Duration::from_mins(1)));
+    let renewals = last_renewal.clone();
+    let leased = Leased::new(
+        provider,
+        Arc::new(move || {
+            let now = Instant::now().min(*renewals.lock().unwrap());
+            let renewed = start + Duration::from_secs((now - start).as_secs() / 2 * 2);
+            Ok(Permit {
+                until: Some(renewed + Duration::from_secs(3)),
+            })
+        }),
+    );
+    leased.terminate(&footprint()).await.unwrap();
+    assert_eq!(
+        changed.load(Ordering::SeqCst),
+        1,
+        "ten seconds, three leases"
+    );
+    *last_renewal.lock().unwrap() = Instant::now() + Duration::from_secs(4);
+    let outcome = leased.terminate(&footprint()).await.unwrap_err();
+    assert!(matches!(outcome, CloudError::Unknown(_)), "{outcome}");
+    assert!(
+        outcome.to_string().contains("the lease has ended"),
+        "{outcome}"
+    );
+    tokio::time::advance(Duration::from_mins(1)).await;
+    assert_eq!(
+        changed.load(Ordering::SeqCst),
+        1,
+        "what was dropped never leaves"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_and_the_end_of_the_lease_at_one_moment_lead_to_nothing_more() {
+    let changed = Arc::new(AtomicUsize::new(0));
+    let provider: Box<dyn Provider> = Box::new(Counting {
+        changed: changed.clone(),
+        ..Counting::default()
+    });
+    // The step before takes exactly as long as the lease lasts: as after a stop of the whole process.
+    let until = Instant::now() + Duration::from_secs(10);
+    let permit = move || Ok(Permit { until: Some(until) });
+    let leased = Leased::new(provider, Arc::new(permit));
+    assert!(leased.terminate(&footprint()).await.is_err());
+    assert_eq!(changed.load(Ordering::SeqCst), 0);
+}

@@ -34,6 +34,43 @@ pub enum Why {
         said: Name,
     },
 
+    /// Its volumes cannot all be reached from one place.
+    VolumesApart,
+    /// Its volumes can be reached only where its own terms on this label do not let it go.
+    VolumeElsewhere {
+        key: Name,
+    },
+
+    // Other pods.
+    /// No node is or can be bought that has this label.
+    TopologyUnknown {
+        key: Name,
+    },
+    /// Only these domains may take one more, and nothing can be had there.
+    SpreadUnmet {
+        key: Name,
+        max_skew: u32,
+        selector: Name,
+        allowed: Name,
+    },
+    /// No pod that it wants to be near to is where it could go.
+    AffinityUnmet {
+        key: Name,
+        selector: Name,
+    },
+    /// Pods that it wants to be apart from are everywhere it could go.
+    AntiAffinityUnmet {
+        key: Name,
+        selector: Name,
+    },
+    /// Pods that want to be apart from it are everywhere it could go.
+    UnwantedThere {
+        key: Name,
+        selector: Name,
+    },
+    /// Each constraint can be met, all of them together cannot.
+    NoPlace,
+
     // Pools.
     /// No pool could serve anybody.
     NoPool,
@@ -83,6 +120,15 @@ pub enum Why {
         asked: i64,
         largest: i64,
         daemons: i64,
+        types: u32,
+        of: u32,
+    },
+    /// `types` of `of` types take fewer volumes of this driver than the pod has; the most is `most`.
+    VolumeLimit {
+        pool: Name,
+        driver: Name,
+        asked: i64,
+        most: i64,
         types: u32,
         of: u32,
     },
@@ -180,6 +226,14 @@ impl Why {
             Self::OptedOut => "OptedOut",
             Self::BadTerm(_) => "BadTerm",
             Self::Unreadable { .. } => "Unreadable",
+            Self::VolumesApart => "VolumesApart",
+            Self::VolumeElsewhere { .. } => "VolumeElsewhere",
+            Self::TopologyUnknown { .. } => "TopologyUnknown",
+            Self::SpreadUnmet { .. } => "SpreadUnmet",
+            Self::AffinityUnmet { .. } => "AffinityUnmet",
+            Self::AntiAffinityUnmet { .. } => "AntiAffinityUnmet",
+            Self::UnwantedThere { .. } => "UnwantedThere",
+            Self::NoPlace => "NoPlace",
             Self::NoPool => "NoPool",
             Self::PoolNotReady { .. } => "PoolNotReady",
             Self::PoolPaused { .. } => "PoolPaused",
@@ -190,6 +244,7 @@ impl Why {
             Self::NoTypeWithLabel { .. } => "NoTypeWithLabel",
             Self::NothingAvailable { .. } => "NothingAvailable",
             Self::NothingLargeEnough { .. } => "NothingLargeEnough",
+            Self::VolumeLimit { .. } => "VolumeLimit",
             Self::HostPortTaken { .. } => "HostPortTaken",
             Self::LimitReached { .. } => "LimitReached",
             Self::MinValuesUnmet { .. } => "MinValuesUnmet",

@@ -5,9 +5,11 @@
 
 use std::fmt::Debug;
 use std::hash::Hash;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -20,6 +22,8 @@ impl<T: EncodeLabelSet + Clone + Debug + Hash + Eq + Send + Sync + 'static> Labe
 
 pub type Counters<L> = Family<L, Counter>;
 pub type Gauges<L> = Family<L, Gauge>;
+/// Gauges of amounts that need not be whole.
+pub type Levels<L> = Family<L, Gauge<f64, AtomicU64>>;
 pub type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Seconds from half a millisecond to half a minute: the length of anything a client waits for.
@@ -30,6 +34,17 @@ pub const WAIT_SECONDS: [f64; 14] = [
 #[derive(Debug, Clone, Default)]
 pub struct Metrics {
     registry: Arc<Mutex<Registry>>,
+    described: Arc<Mutex<Vec<Described>>>,
+}
+
+/// One family, as it was registered.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Described {
+    /// As a scraper sees it.
+    pub name: String,
+    /// `counter`, `gauge` or `histogram`.
+    pub kind: String,
+    pub help: String,
 }
 
 impl Metrics {
@@ -56,6 +71,24 @@ impl Metrics {
         self.register(name, help, Family::new_with_constructor(make))
     }
 
+    pub fn levels<L: Labels>(&self, name: &str, help: &str) -> Levels<L> {
+        self.register(name, help, Levels::default())
+    }
+
+    /// Histograms over buckets of one's own.
+    pub fn histograms<L: Labels>(
+        &self,
+        name: &str,
+        help: &str,
+        make: fn() -> Histogram,
+    ) -> Histograms<L> {
+        self.register(name, help, Family::new_with_constructor(make))
+    }
+
+    pub fn histogram(&self, name: &str, help: &str, make: fn() -> Histogram) -> Histogram {
+        self.register(name, help, make())
+    }
+
     /// Everything registered, in the OpenMetrics text format.
     pub fn text(&self) -> String {
         let mut out = String::new();
@@ -65,7 +98,31 @@ impl Metrics {
         out
     }
 
+    /// Every family, sorted by name, also those that have counted nothing yet and are missing in the text.
+    pub fn described(&self) -> Vec<Described> {
+        let mut all = self.descriptions().clone();
+        all.sort();
+        all
+    }
+
+    fn descriptions(&self) -> std::sync::MutexGuard<'_, Vec<Described>> {
+        self.described
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn register<M: Metric + Clone>(&self, name: &str, help: &str, metric: M) -> M {
+        let kind = metric.metric_type();
+        let suffix = if matches!(kind, MetricType::Counter) {
+            "_total"
+        } else {
+            ""
+        };
+        self.descriptions().push(Described {
+            name: format!("{name}{suffix}"),
+            kind: kind.as_str().to_owned(),
+            help: help.to_owned(),
+        });
         self.registry
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -81,6 +138,18 @@ mod tests {
     #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
     struct Route {
         route: &'static str,
+    }
+
+    #[test]
+    fn a_family_that_has_counted_nothing_is_described_all_the_same() {
+        let metrics = Metrics::default();
+        metrics.counters::<Route>("reviews", "Reviews answered");
+        let said = metrics.described();
+        assert_eq!(
+            (said[0].name.as_str(), said[0].kind.as_str()),
+            ("reviews_total", "counter")
+        );
+        assert!(!metrics.text().contains("reviews"));
     }
 
     #[test]

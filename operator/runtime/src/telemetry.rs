@@ -5,6 +5,7 @@
 
 mod json;
 
+use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opentelemetry::trace::TracerProvider as _;
@@ -67,7 +68,10 @@ impl Telemetry {
         let (filter, handle) = reload::Layer::new(parse(&self.filter)?);
         let lines: Box<dyn Layer<_> + Send + Sync> = match self.format {
             LogFormat::Json => json::layer(self.service, std::io::stdout).boxed(),
-            LogFormat::Pretty => tracing_subscriber::fmt::layer().with_target(false).boxed(),
+            LogFormat::Pretty => tracing_subscriber::fmt::layer()
+                .with_target(false)
+                .with_ansi(std::io::stdout().is_terminal())
+                .boxed(),
         };
         let traces = self
             .otlp_endpoint

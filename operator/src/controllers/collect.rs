@@ -16,10 +16,10 @@ use planner::collect::{Caution, Listing};
 
 use super::Turn;
 use crate::args::signed;
-use crate::controllers::claim::terminate;
-use crate::hub::{Shared, pool_of};
+use crate::controllers::claim::{account, terminate};
+use crate::hub::Shared;
 use crate::ingest;
-use crate::metrics::because;
+use crate::ledger;
 use crate::providers::Known;
 
 /// At most this many are removed in one pass of one class.
@@ -60,10 +60,10 @@ async fn pass(hub: &Shared, class: &str, known: &Known, seen: &mut Seen) -> Resu
         .list(&ListParams::default())
         .await?
         .items;
-    let uids: BTreeSet<String> = claims.iter().filter_map(ResourceExt::uid).collect();
     let instances = listed.as_ref().map(Vec::as_slice).unwrap_or_default();
+    let facts = judged(instances, &claims);
     let listing = match &listed {
-        Ok(all) => Listing::Complete(all.iter().map(|one| instance(one, &uids)).collect()),
+        Ok(_) => Listing::Complete(facts.clone()),
         Err(_) => Listing::Incomplete,
     };
     let rules = OrphanRules {
@@ -75,11 +75,10 @@ async fn pass(hub: &Shared, class: &str, known: &Known, seen: &mut Seen) -> Resu
     for (id, spared) in &sweep.spared {
         tracing::info!(class, instance = %id, reason = spared.code(), "an orphan is left alone for now");
     }
-    for one in instances
-        .iter()
-        .filter(|one| sweep.remove.contains(&one.id))
-    {
-        remove_orphan(class, known, one).await;
+    for (one, seen) in instances.iter().zip(&facts) {
+        if sweep.remove.contains(&one.id) {
+            remove_orphan(class, known, one, seen.claim).await;
+        }
     }
     seen.orphans = sweep.seen;
     let ids = match &listed {
@@ -89,22 +88,41 @@ async fn pass(hub: &Shared, class: &str, known: &Known, seen: &mut Seen) -> Resu
     judge_ghosts(hub, class, known, (&claims, &ids), (seen, caution)).await
 }
 
-fn instance(one: &Instance, uids: &BTreeSet<String>) -> InstanceSeen {
-    InstanceSeen {
+/// Each instance with what its claim, read a moment ago, says of it.
+fn judged(all: &[Instance], claims: &[NodeClaim]) -> Vec<InstanceSeen> {
+    let by_uid: BTreeMap<String, &NodeClaim> = claims
+        .iter()
+        .filter_map(|claim| Some((claim.uid()?, claim)))
+        .collect();
+    let ids: BTreeSet<&InstanceId> = all.iter().map(|one| &one.id).collect();
+    let fact = |one: &Instance| match by_uid.get(one.identity.claim.as_str()) {
+        None => ClaimFact::ReadAndAbsent,
+        Some(claim) => match ledger::instances(claim) {
+            Ok(held) => orphans::fact_of(&one.id, &held, |id| ids.contains(id)),
+            Err(_) => ClaimFact::Exists,
+        },
+    };
+    let seen = all.iter().map(|one| InstanceSeen {
         id: one.id.clone(),
         identity: Some(one.identity.clone()),
         created: one.created_at,
-        claim: if uids.contains(one.identity.claim.as_str()) {
-            ClaimFact::Exists
-        } else {
-            ClaimFact::ReadAndAbsent
-        },
-    }
+        claim: fact(one),
+    });
+    seen.collect()
 }
 
-async fn remove_orphan(class: &str, known: &Known, one: &Instance) {
-    tracing::warn!(class, instance = %one.id, name = one.name, "removing an orphan: an instance of this cluster without a claim");
-    match known.terminate(&Footprint::of(one)).await {
+async fn remove_orphan(class: &str, known: &Known, one: &Instance, claim: ClaimFact) {
+    tracing::warn!(class, instance = %one.id, name = one.name, ?claim, "removing an orphan: an instance of this cluster that no claim holds");
+    let removed = match claim {
+        // The claim's own instance has the same identity and must not be touched.
+        ClaimFact::HoldsAnother | ClaimFact::Exists => {
+            known.provider.terminate_only(&one.identity, &one.id).await
+        }
+        ClaimFact::ReadAndAbsent | ClaimFact::NotReread => {
+            known.provider.terminate(&Footprint::of(one)).await
+        }
+    };
+    match removed {
         Ok(()) | Err(CloudError::Gone) => {}
         Err(error) => {
             tracing::warn!(class, instance = %one.id, %error, "the orphan is still there");
@@ -133,7 +151,12 @@ async fn judge_ghosts(
         if !ours || !settled || ids.contains(&id) {
             continue;
         }
-        let gone = matches!(known.provider.get(&id).await, Err(CloudError::Gone));
+        let stranger = account::stranger(claim, known);
+        if let Some(said) = &stranger {
+            account::tell(hub, claim, known, said).await;
+        }
+        let gone =
+            stranger.is_none() && matches!(known.provider.get(&id).await, Err(CloudError::Gone));
         suspects.push(ClaimSeen {
             name: claim.name_any().into(),
             node: node_fact(hub, id.as_str()),
@@ -156,10 +179,7 @@ async fn judge_ghosts(
             "its instance is gone from the cloud".to_owned(),
         )
         .await;
-        hub.counts
-            .claims_disrupted
-            .get_or_create(&because("garbage_collected", pool_of(claim)))
-            .inc();
+        hub.counts.disrupted(claim, "garbage_collected");
         hub.write.delete(&hub.access.claims(), claim).await?;
     }
     seen.ghosts = sweep.seen;

@@ -8,9 +8,11 @@ pub mod class;
 pub mod collect;
 pub mod disrupt;
 pub mod drain;
+pub mod migrate;
 pub mod pool;
 pub mod provision;
 pub mod queue;
+pub mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;

@@ -57,6 +57,11 @@ pub enum Command {
         #[arg(long, conflicts_with = "name")]
         all: bool,
     },
+    /// Print the exports of a running cluster again, for another shell: eval "$(cargo xtask cluster env)"
+    Env {
+        #[arg(long, default_value = "default")]
+        name: String,
+    },
     /// Show the clusters of this host: address, processes, nodes, kubeconfig
     Status,
 }
@@ -88,6 +93,7 @@ pub fn run(command: Command) -> Result<()> {
             Ok(())
         }
         Command::Down { name, all: false } => down(&name),
+        Command::Env { name } => env(&name),
         Command::Status => status(),
     }
 }
@@ -112,10 +118,28 @@ fn up(options: Options) -> Result<()> {
         "end it with: cargo xtask cluster down --name {}",
         state.name
     );
+    exports(&state)
+}
+
+/// Prints how a shell gets at a cluster that runs.
+fn env(name: &str) -> Result<()> {
+    let mut running = state::all()?.into_iter().filter(State::is_running);
+    let Some(state) = running.find(|state| state.name == name) else {
+        anyhow::bail!(
+            "no cluster {name:?} is running; start it with `cargo xtask cluster up --name {name}`"
+        );
+    };
+    exports(&state)
+}
+
+fn exports(state: &State) -> Result<()> {
     println!("export KUBECONFIG={}", state.kubeconfig.display());
     if let Some(folder) = state.kubectl.parent() {
         println!("export PATH={}:$PATH", folder.display());
     }
+    // Emulated machines of `joiner-emulators serve` join this cluster with it.
+    let kubelet = crate::tools::control_plane()?.hollow_kubelet;
+    println!("export JOINER_HOLLOW_KUBELET={}", kubelet.display());
     Ok(())
 }
 

@@ -8,6 +8,8 @@ pub mod tree;
 
 use anyhow::{Result, bail};
 
+use crate::generated::{self, reference::Reference};
+
 /// Every finding, one line each, naming the place and the fix.
 pub fn findings() -> Result<Vec<String>> {
     let root = crate::root();
@@ -20,11 +22,13 @@ pub fn findings() -> Result<Vec<String>> {
     findings.extend(crates::duplicates(&shipped));
     findings.extend(crates::licences(&shipped));
     findings.extend(sources::untidy(&sources::tracked(&root)?));
-    findings.extend(crate::generated::stale(&root, &crate::generated::files()));
+    let said = Reference::as_built()?;
+    findings.extend(generated::stale(&root, &generated::files(&said)));
     Ok(findings)
 }
 
 pub fn run() -> Result<()> {
+    Reference::of_a_fresh_build()?;
     let findings = findings()?;
     if findings.is_empty() {
         println!("tidy: nothing to say");

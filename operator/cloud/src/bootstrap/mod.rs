@@ -16,7 +16,11 @@ pub use kubelet::{Kubelet, MAY_LABEL_ITSELF};
 
 /// What the machine reads at its first boot. Holds the join token: never printed.
 #[derive(Clone, Debug)]
-pub struct UserData(SecretString);
+pub struct UserData {
+    text: SecretString,
+    /// What stands in it encoded, and a cloud could quote decoded.
+    parts: Vec<SecretString>,
+}
 
 /// Who makes a node of the machine.
 #[derive(Clone, Debug)]
@@ -93,12 +97,20 @@ pub struct BadBootstrap {
 
 impl UserData {
     pub fn new(text: impl Into<SecretString>) -> Self {
-        Self(text.into())
+        Self {
+            text: text.into(),
+            parts: Vec::new(),
+        }
     }
 
     /// Only for building the create call.
     pub fn secret(&self) -> &SecretString {
-        &self.0
+        &self.text
+    }
+
+    /// Everything that must not be read by anybody else, the whole text included.
+    pub fn secrets(&self) -> impl Iterator<Item = &SecretString> {
+        std::iter::once(&self.text).chain(&self.parts)
     }
 }
 
@@ -115,11 +127,17 @@ impl Expression {
 
 /// The user data of one machine.
 pub fn render(bootstrap: &Bootstrap) -> Result<UserData, BadBootstrap> {
+    let mut parts = Vec::new();
     let ours = match &bootstrap.preset {
         Preset::UserData => None,
-        Preset::Kubelet(join) => Some(kubelet::cloud_config(join)?),
+        Preset::Kubelet(join) => {
+            parts.push(join.token.clone());
+            Some(kubelet::cloud_config(join)?)
+        }
     };
-    merge::merged(ours, bootstrap.own.as_ref())
+    parts.extend(bootstrap.own.iter().map(|own| own.text.clone()));
+    let merged = merge::merged(ours, bootstrap.own.as_ref())?;
+    Ok(UserData { parts, ..merged })
 }
 
 #[cfg(test)]

@@ -1,4 +1,7 @@
-//! When is an instance an orphan: ours in the cloud, without a claim?
+//! When is an instance an orphan: ours in the cloud, without a claim that it belongs to?
+//!
+//! A twin is one of them: a create whose effect came after everybody had looked leaves a second instance of a claim that
+//! lives on with the first. It carries the claim's marks, and nobody but this judgement would ever miss it.
 
 use super::{Caution, Listing, OrphanSweep, Spared, Sweep};
 use crate::identity::{ClusterId, Identity, InstanceId};
@@ -18,6 +21,8 @@ pub struct InstanceSeen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClaimFact {
     Exists,
+    /// Read again from the API server in this pass: it holds another instance, and that one is in this very list.
+    HoldsAnother,
     /// Not in the mirror, and the API server has not been asked or did not answer.
     NotReread,
     /// Read again from the API server in this pass: it is not there.
@@ -66,7 +71,23 @@ fn spared(instance: &InstanceSeen, rules: &OrphanRules, now: Timestamp) -> Optio
     match instance.claim {
         _ if !old_enough => Some(Spared::TooYoung),
         ClaimFact::NotReread => Some(Spared::NotProven),
-        ClaimFact::ReadAndAbsent | ClaimFact::Exists => None,
+        ClaimFact::ReadAndAbsent | ClaimFact::HoldsAnother | ClaimFact::Exists => None,
+    }
+}
+
+/// Which instance is the claim's own? A fact about `id`, from the claim as read in this pass. `held`: every id that its ledger
+/// or its status names; `listed`: is this id in the list that is being judged?
+pub fn fact_of(
+    id: &InstanceId,
+    held: &[InstanceId],
+    listed: impl Fn(&InstanceId) -> bool,
+) -> ClaimFact {
+    // Nothing named: which one is kept is `launch`'s to decide. Named and not listed: then nothing proves that this is the spare.
+    let spare = !held.is_empty() && !held.contains(id) && held.iter().all(listed);
+    if spare {
+        ClaimFact::HoldsAnother
+    } else {
+        ClaimFact::Exists
     }
 }
 
@@ -155,6 +176,31 @@ mod tests {
             ),
             ""
         );
+    }
+
+    #[test]
+    fn a_second_instance_of_a_claim_that_lives_on_goes_with_the_same_caution() {
+        let twin = |age: i64| InstanceSeen {
+            claim: ClaimFact::HoldsAnother,
+            created: Some(Timestamp::from_second(3600 - age).unwrap()),
+            ..orphan("i-2")
+        };
+        assert_eq!(pass(&[twin(601)], &[], &rules()), "i-2:FirstSeen");
+        assert_eq!(pass(&[twin(601)], &["i-2"], &rules()), "i-2");
+        assert_eq!(pass(&[twin(600)], &["i-2"], &rules()), "i-2:TooYoung");
+    }
+
+    #[test]
+    fn only_beside_the_instance_its_claim_holds_is_another_one_too_many() {
+        let fact = |held: &[&str], listed: &[&str]| {
+            let held: Vec<InstanceId> = held.iter().map(|id| InstanceId::from(*id)).collect();
+            fact_of(&"i-2".into(), &held, |id| listed.contains(&id.as_str()))
+        };
+        assert_eq!(fact(&["i-1"], &["i-1", "i-2"]), ClaimFact::HoldsAnother);
+        assert_eq!(fact(&["i-1"], &["i-2"]), ClaimFact::Exists);
+        assert_eq!(fact(&["i-2"], &["i-1", "i-2"]), ClaimFact::Exists);
+        assert_eq!(fact(&["i-1", "i-2"], &["i-1", "i-2"]), ClaimFact::Exists);
+        assert_eq!(fact(&[], &["i-1", "i-2"]), ClaimFact::Exists);
     }
 
     #[test]

@@ -172,6 +172,7 @@ mod tests {
             ledger: (!attempts.is_empty()).then(|| Ledger {
                 cluster: "c".into(),
                 epoch: 3,
+                account: None,
                 attempts,
             }),
             cluster: "c".into(),

@@ -22,6 +22,8 @@ pub struct Ledger {
     pub cluster: ClusterId,
     /// Of the lease under which it was written: whoever sees a higher one than his own must stop.
     pub epoch: u64,
+    /// The account or project in which everything is tried; none where clouds have none.
+    pub account: Option<Arc<str>>,
     pub attempts: Vec<Attempt>,
 }
 
@@ -51,6 +53,17 @@ pub enum AttemptState {
     },
     /// Positively absent.
     Gone,
+}
+
+impl Ledger {
+    /// Do the answers of this account say anything about this claim? In any other, all that is ours looks gone.
+    pub fn is_known_to(&self, account: Option<&str>) -> bool {
+        match (self.account.as_deref(), account) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(ours), Some(theirs)) => ours == theirs,
+        }
+    }
 }
 
 impl Attempt {
@@ -103,6 +116,20 @@ impl FromStr for OfferingName {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_account_and_one_nobody_named_know_nothing_of_the_claim() {
+        let ledger = |account: Option<&str>| Ledger {
+            cluster: "c".into(),
+            epoch: 1,
+            account: account.map(Into::into),
+            attempts: Vec::new(),
+        };
+        assert!(ledger(Some("a")).is_known_to(Some("a")));
+        assert!(!ledger(Some("a")).is_known_to(Some("b")));
+        assert!(!ledger(Some("a")).is_known_to(None));
+        assert!(ledger(None).is_known_to(Some("b")));
+    }
 
     #[test]
     fn an_offering_reads_back_as_it_was_written() {

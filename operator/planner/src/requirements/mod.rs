@@ -32,6 +32,26 @@ impl Requirements {
             .collect()
     }
 
+    /// The same for labels that are shared already; no text is copied.
+    pub(crate) fn from_shared_labels(labels: &[(Text, Text)]) -> Self {
+        let mut all: Vec<Requirement> = labels
+            .iter()
+            .map(|(key, value)| {
+                let plain = crate::labels::normalised(key) == key.as_ref();
+                if plain {
+                    Requirement::shared_label(key.clone(), value.clone())
+                } else {
+                    Requirement::one_of(key, [value.as_ref()])
+                }
+            })
+            .collect();
+        all.sort_by(|a, b| a.key().cmp(b.key()));
+        if all.windows(2).any(|pair| pair[0].key() == pair[1].key()) {
+            return all.into_iter().collect();
+        }
+        Self(all)
+    }
+
     /// Adds a requirement: where the label already has one, both must hold. An empty result becomes `DoesNotExist`,
     /// so callers compare first.
     pub fn add(&mut self, requirement: Requirement) {

@@ -91,6 +91,46 @@ impl Requirement {
         Self::of(labels::normalised(key).into(), false, &values)
     }
 
+    /// An expression of a pod selector: the key stays as it is written.
+    pub fn label(key: &str, operator: Operator, values: &[&str]) -> Result<Self, BadRequirement> {
+        let read = Self::new(key, operator, values)?;
+        Ok(Self {
+            key: key.into(),
+            ..read
+        })
+    }
+
+    pub(crate) fn label_is(key: &str, value: &str) -> Self {
+        Self::of(key.into(), false, &[value])
+    }
+
+    pub(crate) fn label_is_not(key: &str, value: &str) -> Self {
+        Self::of(key.into(), true, &[value])
+    }
+
+    /// `In` one value, nothing copied.
+    pub(crate) fn shared_label(key: Text, value: Text) -> Self {
+        Self {
+            key,
+            complement: false,
+            values: smallvec::smallvec![value],
+            gte: None,
+            lte: None,
+            min_values: None,
+        }
+    }
+
+    /// `In` values that are shared already.
+    pub(crate) fn one_of_shared(key: &str, values: impl IntoIterator<Item = Text>) -> Self {
+        let mut values: SmallVec<[Text; 2]> = values.into_iter().collect();
+        values.sort_unstable();
+        values.dedup();
+        Self {
+            values,
+            ..Self::of(key.into(), false, &[])
+        }
+    }
+
     pub fn exists(key: &str) -> Self {
         Self::of(labels::normalised(key).into(), true, &[])
     }

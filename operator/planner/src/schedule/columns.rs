@@ -1,13 +1,22 @@
 //! How are amounts compared fast? Each resource that anybody asks for or limits gets a column; amounts become rows of numbers.
+//!
+//! Volumes of a driver that some node or type limits are counted in a column of their own, behind the resources.
 
+use crate::requirements::Text;
 use crate::resources::{ResourceName, Resources};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Shape, Snapshot};
 use smallvec::SmallVec;
 
 /// One number per column.
-pub(super) type Amounts = SmallVec<[i64; 4]>;
+pub(super) type Amounts = SmallVec<[i64; 6]>;
 
-pub(super) struct Columns(Vec<ResourceName>);
+/// More than anybody asks for, with room to add to it.
+pub(super) const PLENTY: i64 = i64::MAX / 4;
+
+pub(super) struct Columns {
+    names: Vec<ResourceName>,
+    drivers: Vec<Text>,
+}
 
 impl Columns {
     /// The resources that can decide anything in this snapshot.
@@ -17,25 +26,82 @@ impl Columns {
             .shapes()
             .flat_map(|(_, shape)| shape.requests.iter());
         let limited = snapshot.pools.iter().flat_map(|pool| pool.limits.iter());
-        let mut names: Vec<_> = asked.chain(limited).map(|(name, _)| name.clone()).collect();
+        let mut names: Vec<_> = Vec::new();
+        for (name, _) in asked.chain(limited) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
         names.sort_unstable();
-        names.dedup();
-        Self(names)
+        Self {
+            names,
+            drivers: limited_drivers(snapshot),
+        }
     }
 
+    /// Volumes are not among the resources: their columns stay 0.
     pub(super) fn lower(&self, resources: &Resources) -> Amounts {
-        self.0.iter().map(|name| resources.get(name)).collect()
+        let named = self.names.iter().map(|name| resources.get(name));
+        named.chain(self.drivers.iter().map(|_| 0)).collect()
     }
 
     /// Back to named amounts; what is 0 is left out.
     pub(super) fn raise(&self, amounts: &[i64]) -> Resources {
-        let named = self.0.iter().cloned().zip(amounts.iter().copied());
+        let named = self.names.iter().cloned().zip(amounts.iter().copied());
         named.filter(|(_, amount)| *amount != 0).collect()
     }
 
+    /// The resources, without the drivers behind them.
     pub(super) fn names(&self) -> &[ResourceName] {
-        &self.0
+        &self.names
     }
+
+    pub(super) fn drivers(&self) -> &[Text] {
+        &self.drivers
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.names.len() + self.drivers.len()
+    }
+
+    /// The column of a driver, if it is limited anywhere.
+    pub(super) fn driver(&self, name: &str) -> Option<usize> {
+        let at = self
+            .drivers
+            .binary_search_by(|known| known.as_ref().cmp(name));
+        at.ok().map(|at| self.names.len() + at)
+    }
+
+    pub(super) fn first_driver(&self) -> usize {
+        self.names.len()
+    }
+}
+
+/// Drivers that pods use and of which somebody takes only so many.
+fn limited_drivers(snapshot: &Snapshot) -> Vec<Text> {
+    let used = |driver: &Text| {
+        let uses = |shape: &Shape| {
+            shape
+                .volumes
+                .iter()
+                .any(|volume| volume.driver.as_ref() == Some(driver))
+        };
+        snapshot.pods.shapes().any(|(_, shape)| uses(shape))
+    };
+    let nodes = snapshot.nodes.iter().flat_map(|node| &node.volume_limits);
+    let named = nodes
+        .filter(|(_, most)| most.is_some())
+        .map(|(driver, _)| driver);
+    let types = snapshot.volumes.limits.iter().map(|limit| &limit.driver);
+    let mut drivers: Vec<Text> = Vec::new();
+    for driver in named.chain(types) {
+        if !drivers.contains(driver) {
+            drivers.push(driver.clone());
+        }
+    }
+    drivers.retain(used);
+    drivers.sort_unstable();
+    drivers
 }
 
 /// How many times `asked` fits into `free`.
@@ -49,6 +115,24 @@ pub(super) fn copies(free: &[i64], asked: &[i64]) -> u32 {
     most.map_or(u32::MAX, |most| {
         u32::try_from(most.max(0)).unwrap_or(u32::MAX)
     })
+}
+
+/// How many times `asked` fits into what `free` leaves beside `taken`.
+pub(super) fn copies_beside(free: &[i64], taken: &[i64], asked: &[i64]) -> u32 {
+    let mut most = i64::from(u32::MAX);
+    for ((free, taken), asked) in free.iter().zip(taken).zip(asked) {
+        if *asked > 0 {
+            most = most.min((free.saturating_sub(*taken)) / asked);
+        }
+    }
+    u32::try_from(most.max(0)).unwrap_or(u32::MAX)
+}
+
+pub(super) fn fits(asked: &[i64], free: &[i64]) -> bool {
+    asked
+        .iter()
+        .zip(free)
+        .all(|(asked, free)| *asked <= 0 || asked <= free)
 }
 
 /// `from - times * asked`.
@@ -75,5 +159,12 @@ mod tests {
         assert_eq!(copies(&[10, 4], &[0, 3]), 1);
         assert_eq!(copies(&[-1, 4], &[1, 1]), 0);
         assert_eq!(copies(&[-1], &[0]), u32::MAX);
+    }
+
+    #[test]
+    fn what_is_taken_leaves_less() {
+        assert_eq!(copies_beside(&[10, 10], &[4, 0], &[2, 1]), 3);
+        assert_eq!(copies_beside(&[10], &[12], &[1]), 0);
+        assert!(fits(&[2, 0], &[2, -5]) && !fits(&[3], &[2]));
     }
 }

@@ -1,95 +1,82 @@
-//! Which rooms are there or on their way, and how many pods of a shape go into each?
+//! Which rooms are there or on their way, and what does each have left?
 //!
 //! Order: initialized nodes by name, other nodes by name, claims in flight by name.
 
 use super::Spot;
-use super::columns::{Amounts, Columns, copies, take};
+use super::columns::{Columns, PLENTY};
 use super::daemons::{self, Lander};
-use super::relax::Attempt;
 use crate::labels;
-use crate::requirements::{Requirement, Requirements, Undefined};
+use crate::requirements::{Requirement, Requirements, Text};
 use crate::resources::Resources;
-use crate::snapshot::{Claim, ClaimId, HostPort, Node, NodeId, Shape, Snapshot, WhatIf};
+use crate::snapshot::{Claim, ClaimId, HostPort, Node, NodeId, PodId, Snapshot};
 use crate::taints::{self, Taint};
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
+use std::sync::Arc;
 
 /// Rooms with equal labels (but for the host name) and taints answer alike, so they are asked once.
 type Kind = (Requirements, Vec<Taint>);
 
 #[derive(Default)]
 pub(super) struct Rooms {
-    rooms: Vec<Room>,
+    pub(super) list: Vec<Room>,
     kinds: IndexMap<Kind, (), FxBuildHasher>,
+    /// One row per room.
+    pub(super) free: Vec<i64>,
+    /// By node: its room and the pods bound to it.
+    nodes: Vec<(usize, Vec<PodId>)>,
 }
 
-struct Room {
-    spot: Spot,
-    kind: usize,
-    hostname: Requirement,
-    free: Amounts,
-    ports: Vec<HostPort>,
+pub(super) struct Room {
+    pub(super) spot: Spot,
+    pub(super) kind: usize,
+    pub(super) hostname: Text,
+    pub(super) ports: Vec<HostPort>,
+    /// Claims of volumes that several pods share and that are attached here.
+    pub(super) attached: Vec<Text>,
+    /// Takes nobody: it is leaving or overdrawn.
+    pub(super) closed: bool,
 }
 
 impl Rooms {
-    pub(super) fn of(view: &WhatIf<'_>, columns: &Columns, landers: &[Lander<'_>]) -> Self {
-        let mut rooms = Self::default();
-        let snapshot = view.base;
+    pub(super) fn of(snapshot: &Snapshot, columns: &Columns, landers: &[Lander<'_>]) -> Self {
+        let mut rooms = Self {
+            nodes: bound_pods(snapshot),
+            ..Self::default()
+        };
+        let mut landing = Landing {
+            landers,
+            known: IndexMap::default(),
+        };
         for initialized in [true, false] {
-            for (id, node) in numbered(&snapshot.nodes, NodeId) {
-                if node.initialized == initialized && !node.leaving && !view.without.contains(id) {
-                    rooms.add_node(id, node, columns, landers);
+            for (at, node) in snapshot.nodes.iter().enumerate() {
+                if node.initialized == initialized {
+                    rooms.add_node((at, node), (snapshot, columns), &mut landing);
                 }
             }
         }
-        for (id, claim) in numbered(&snapshot.claims, ClaimId) {
+        for (at, claim) in snapshot.claims.iter().enumerate() {
             if !claim.leaving {
+                let id = ClaimId(super::index(at));
                 rooms.add_claim(id, claim, (snapshot, columns), landers);
             }
         }
         rooms
     }
 
-    /// Puts up to `wanted` pods of the shape into the rooms that take them: how many go where.
-    pub(super) fn fill(
-        &mut self,
-        shape: &Shape,
-        attempt: &Attempt,
-        asked: &[i64],
-        wanted: usize,
-    ) -> Vec<(Spot, usize)> {
-        let mut answers: Vec<Option<bool>> = vec![None; self.kinds.len()];
-        let mut filled = Vec::new();
-        let mut left = wanted;
-        for room in &mut self.rooms {
-            if left == 0 {
-                break;
-            }
-            let most = room.copies(shape, asked);
-            if most == 0 {
-                continue;
-            }
-            let kinds = &self.kinds;
-            let suits =
-                *answers[room.kind].get_or_insert_with(|| suits(kinds, room.kind, shape, attempt));
-            if !suits || !room.has_asked_name(&attempt.requirements) {
-                continue;
-            }
-            let count = left.min(most as usize);
-            take(
-                &mut room.free,
-                asked,
-                u32::try_from(count).unwrap_or(u32::MAX),
-            );
-            room.ports.extend(&shape.ports);
-            filled.push((room.spot, count));
-            left -= count;
-        }
-        filled
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.rooms.len()
+    pub(super) fn kinds(&self) -> impl ExactSizeIterator<Item = (&Requirements, &[Taint])> {
+        self.kinds
+            .keys()
+            .map(|(place, taints)| (place, taints.as_slice()))
+    }
+
+    pub(super) fn kind(&self, at: usize) -> Option<(&Requirements, &[Taint])> {
+        let ((place, taints), ()) = self.kinds.get_index(at)?;
+        Some((place, taints))
     }
 
     pub(super) fn have_soft_taints(&self) -> bool {
@@ -97,124 +84,163 @@ impl Rooms {
         self.kinds.keys().any(|(_, taints)| taints.iter().any(soft))
     }
 
-    fn add_node(&mut self, id: NodeId, node: &Node, columns: &Columns, landers: &[Lander<'_>]) {
-        let place = Requirements::from_labels(
-            node.labels
-                .iter()
-                .map(|(key, value)| (key.as_ref(), value.as_ref())),
-        );
-        let name = node.label(labels::HOSTNAME).unwrap_or(&node.name);
-        let coming = daemons::load_on(landers, &place, &node.taints)
-            .requests
+    /// The room of a node, and who is bound to it.
+    pub(super) fn of_node(&self, id: NodeId) -> Option<(usize, &[PodId])> {
+        let (room, pods) = self.nodes.get(id.0 as usize)?;
+        Some((*room, pods))
+    }
+
+    pub(super) fn nodes(&self) -> impl Iterator<Item = (usize, &[PodId])> {
+        self.nodes
+            .iter()
+            .map(|(room, pods)| (*room, pods.as_slice()))
+    }
+
+    fn add_node(
+        &mut self,
+        (at, node): (usize, &Node),
+        (snapshot, columns): (&Snapshot, &Columns),
+        landing: &mut Landing<'_, '_>,
+    ) {
+        let mut place = Requirements::from_shared_labels(&node.labels);
+        let name = node.label(labels::HOSTNAME).unwrap_or(&node.name).into();
+        place.remove(labels::HOSTNAME);
+        let kind = self.kinds.insert_full((place, node.taints.clone()), ()).0;
+        let coming = landing
+            .on(kind, &self.kinds)
             .minus(&node.daemons)
             .at_least_zero();
         let free = node.allocatable.minus(&node.used).minus(&coming);
-        let room = Bare {
-            spot: Spot::Node(id),
-            name,
-            free,
+        let closed = node.leaving || free.iter().any(|(_, amount)| amount < 0);
+        let mut row = columns.lower(&free);
+        let attached = attach(
+            &mut row,
+            node,
+            &self.nodes[at].1,
+            (snapshot, columns),
+        );
+        self.nodes[at].0 = self.list.len();
+        self.free.extend_from_slice(&row);
+        self.list.push(Room {
+            spot: Spot::Node(NodeId(super::index(at))),
+            kind,
+            hostname: name,
             ports: node.ports.clone(),
-        };
-        self.add(room, place, node.taints.clone(), columns);
+            attached,
+            closed,
+        });
     }
 
     fn add_claim(
         &mut self,
         id: ClaimId,
         claim: &Claim,
-        world: (&Snapshot, &Columns),
+        (snapshot, columns): (&Snapshot, &Columns),
         landers: &[Lander<'_>],
     ) {
-        let (snapshot, columns) = world;
-        let place = place_of(claim, snapshot);
+        let mut place = place_of(claim, snapshot);
         let load = daemons::load_on(landers, &place, &claim.taints);
         let free = room_of(claim, snapshot, &load.requests);
-        let room = Bare {
-            spot: Spot::Claim(id),
-            name: &claim.name,
-            free,
-            ports: load.ports,
-        };
-        self.add(room, place, claim.taints.clone(), columns);
-    }
-
-    fn add(
-        &mut self,
-        room: Bare<'_>,
-        mut place: Requirements,
-        taints: Vec<Taint>,
-        columns: &Columns,
-    ) {
-        // A room that is overdrawn in any resource takes nobody, whatever they ask for.
-        if room.free.iter().any(|(_, amount)| amount < 0) {
-            return;
-        }
         place.remove(labels::HOSTNAME);
-        let kind = self.kinds.insert_full((place, taints), ()).0;
-        self.rooms.push(Room {
-            spot: room.spot,
+        let kind = self.kinds.insert_full((place, claim.taints.clone()), ()).0;
+        let mut row = columns.lower(&free);
+        let kind_name = claim.offering.as_ref().map_or("", |(kind, _, _)| kind);
+        for (at, driver) in columns.drivers().iter().enumerate() {
+            let most = snapshot.volumes.limit(kind_name, driver);
+            row[columns.first_driver() + at] = most.map_or(PLENTY, i64::from);
+        }
+        self.free.extend_from_slice(&row);
+        self.list.push(Room {
+            spot: Spot::Claim(id),
             kind,
-            hostname: Requirement::one_of(labels::HOSTNAME, [room.name]),
-            free: columns.lower(&room.free),
-            ports: room.ports,
+            hostname: claim.name.clone(),
+            ports: load.ports,
+            attached: Vec::new(),
+            closed: free.iter().any(|(_, amount)| amount < 0),
         });
     }
 }
 
-/// A room before its labels are known to be like another's.
-struct Bare<'a> {
-    spot: Spot,
-    name: &'a str,
-    free: Resources,
-    ports: Vec<HostPort>,
+/// What daemons take on a kind of room; worked out once per kind.
+struct Landing<'l, 'a> {
+    landers: &'l [Lander<'a>],
+    known: IndexMap<usize, Resources, FxBuildHasher>,
 }
 
-impl Room {
-    fn copies(&self, shape: &Shape, asked: &[i64]) -> u32 {
-        let most = copies(&self.free, asked);
-        if shape.ports.is_empty() || most == 0 {
-            return most;
+impl Landing<'_, '_> {
+    fn on(&mut self, kind: usize, kinds: &IndexMap<Kind, (), FxBuildHasher>) -> &Resources {
+        let landers = self.landers;
+        self.known.entry(kind).or_insert_with(|| {
+            let known = kinds.get_index(kind);
+            known.map_or_else(Resources::new, |((place, taints), ())| {
+                daemons::load_on(landers, place, taints).requests
+            })
+        })
+    }
+}
+
+/// By node: who is bound to it. Rooms are filled in later.
+fn bound_pods(snapshot: &Snapshot) -> Vec<(usize, Vec<PodId>)> {
+    let mut nodes = vec![(0, Vec::new()); snapshot.nodes.len()];
+    let mut last: Option<(&Arc<str>, usize)> = None;
+    for (id, pod) in snapshot.pods.members() {
+        let Some(name) = &pod.node else { continue };
+        let at = match last {
+            Some((known, at)) if known == name => Some(at),
+            _ => snapshot
+                .nodes
+                .binary_search_by(|node| node.name.cmp(name))
+                .ok(),
+        };
+        let Some(at) = at else { continue };
+        last = Some((name, at));
+        nodes[at].1.push(id);
+    }
+    nodes
+}
+
+/// Writes what is left of the node's volume limits into the row and tells which shared claims are attached.
+fn attach(
+    row: &mut [i64],
+    node: &Node,
+    pods: &[PodId],
+    (snapshot, columns): (&Snapshot, &Columns),
+) -> Vec<Text> {
+    let mut attached: Vec<Text> = Vec::new();
+    if columns.drivers().is_empty() {
+        return attached;
+    }
+    let kind = node.label(labels::INSTANCE_TYPE).unwrap_or("");
+    for (at, driver) in columns.drivers().iter().enumerate() {
+        let said = node.volume_limits.iter().find(|(name, _)| name == driver);
+        let most = match said {
+            Some((_, most)) => *most,
+            None => snapshot.volumes.limit(kind, driver),
+        };
+        row[columns.first_driver() + at] = most.map_or(PLENTY, i64::from);
+    }
+    for pod in pods {
+        for volume in &snapshot.pods.shape_of(*pod).volumes {
+            let Some(column) = volume.driver.as_ref().and_then(|name| columns.driver(name)) else {
+                continue;
+            };
+            let shared = !volume.claim.is_empty();
+            if shared && attached.contains(&volume.claim) {
+                continue;
+            }
+            row[column] = (row[column] - 1).max(0);
+            if shared {
+                attached.push(volume.claim.clone());
+            }
         }
-        let taken = shape
-            .ports
-            .iter()
-            .any(|port| self.ports.iter().any(|other| port.conflicts(other)));
-        u32::from(!taken)
     }
-
-    fn has_asked_name(&self, asked: &Requirements) -> bool {
-        asked
-            .get(labels::HOSTNAME)
-            .is_none_or(|asked| asked.agrees(&self.hostname))
-    }
-}
-
-fn suits(
-    kinds: &IndexMap<Kind, (), FxBuildHasher>,
-    kind: usize,
-    shape: &Shape,
-    attempt: &Attempt,
-) -> bool {
-    let Some(((place, taints), ())) = kinds.get_index(kind) else {
-        return false;
-    };
-    if taints::first_untolerated(taints, &shape.tolerations, attempt.preferred).is_some() {
-        return false;
-    }
-    // The host name is compared room by room.
-    let mut asked = attempt.requirements.clone();
-    asked.remove(labels::HOSTNAME);
-    place.compatible(&asked, Undefined::Refused).is_ok()
+    attached
 }
 
 /// The labels a claim in flight will have: its own, and those of the offering it is launched as.
 fn place_of(claim: &Claim, snapshot: &Snapshot) -> Requirements {
     let mut place = claim.requirements.clone();
-    let own = claim
-        .labels
-        .iter()
-        .map(|(key, value)| (key.as_ref(), value.as_ref()));
-    place.add_all(&Requirements::from_labels(own));
+    place.add_all(&Requirements::from_shared_labels(&claim.labels));
     for label in [labels::REGISTERED, labels::INITIALIZED] {
         place.replace(Requirement::one_of(label, ["true"]));
     }
@@ -252,13 +278,4 @@ pub(super) fn bought_as<'a>(
     let pool = snapshot.pools.iter().find(|pool| pool.name == claim.pool)?;
     let catalog = snapshot.catalog_of(&pool.class)?;
     Some((catalog, catalog.find_type(&claim.offering.as_ref()?.0)?))
-}
-
-fn numbered<'a, T, I: 'a>(
-    list: &'a [T],
-    id: impl Fn(u32) -> I + 'a,
-) -> impl Iterator<Item = (I, &'a T)> {
-    list.iter()
-        .enumerate()
-        .map(move |(at, item)| (id(u32::try_from(at).unwrap_or(u32::MAX)), item))
 }

@@ -1,64 +1,139 @@
 //! What is written on the claims that were opened?
 
 use super::Opening;
-use super::columns::Columns;
-use super::grow::Open;
+use super::lots::LotId;
+use super::opens::Open;
 use super::run::Run;
 use super::stock::Stock;
+use super::till::Till;
 use crate::catalog::OfferingId;
 use crate::labels;
 use crate::requirements::{Requirement, Requirements};
 use crate::resources::Resources;
+use fixedbitset::FixedBitSet;
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
 use std::sync::Arc;
 
-/// Decides the buying order of every opening, the fullest knowledge of zones last: each choice counts for the next.
+/// What claims share that can become the same things, with zones in the same order.
+struct Label {
+    offerings: Arc<[OfferingId]>,
+    requirements: Requirements,
+    labels: Vec<(Arc<str>, Arc<str>)>,
+    /// The least the daemons will take on any type it can become.
+    daemons: Resources,
+}
+
+type Known = IndexMap<(LotId, FixedBitSet, Vec<u32>), Label, FxBuildHasher>;
+
+/// Decides the buying order of every opening; each choice of a zone counts for the next.
 pub(super) fn openings(run: &mut Run<'_>) -> Vec<Opening> {
-    let opens = std::mem::take(&mut run.opens);
-    let max_types = run.view.base.options.max_types;
-    let mut numbers = vec![0_u32; run.stocks.len()];
+    let opens = std::mem::take(&mut run.opens.list);
+    let mut known: Known = IndexMap::default();
+    let mut numbers = vec![0_u32; run.tills.len()];
     let mut openings = Vec::with_capacity(opens.len());
     for open in opens {
-        let Ok(stock) = &mut run.stocks[open.stock] else {
+        let at = run.lots.list[open.lot as usize].stock;
+        let Ok(stock) = &run.ground.stocks[at] else {
             continue;
         };
-        let number = &mut numbers[open.stock];
-        let handle = format!("{}-{number}", stock.pool.name).into();
-        *number += 1;
-        let offerings = bought_in_order(stock, &open, max_types);
-        if let Some(first) = offerings.first() {
-            *stock
-                .crowd
-                .entry(stock.catalog.offering(*first).zone.clone())
-                .or_default() += 1;
+        let Some(till) = &run.tills[at] else { continue };
+        let carrying = carrying(run, stock, till, &open);
+        let zones = zone_order(run, stock, till, open.lot);
+        let key = (open.lot, carrying, zones);
+        if !known.contains_key(&key) {
+            let label = Label::of(run, stock, till, &key);
+            known.insert(key.clone(), label);
         }
-        let price = offerings
-            .first()
-            .and_then(|first| run.view.price(stock.catalog_at, *first));
-        let requirements = final_requirements(stock, &open, &offerings);
+        let label = &known[&key];
+        let number = &mut numbers[at];
+        let first = label.offerings.first().copied();
         openings.push(Opening {
             pool: stock.id,
-            handle,
-            labels: final_labels(stock, &requirements),
-            requirements,
-            requests: requests(stock, &open, &offerings, &run.columns),
-            offerings,
+            handle: format!("{}-{number}", stock.pool.name).into(),
+            labels: label.labels.clone(),
+            requirements: label.requirements.clone(),
+            requests: run.ground.columns.raise(&open.total).plus(&label.daemons),
+            offerings: label.offerings.clone(),
+            price: first.and_then(|first| stock.prices[first.0 as usize]),
             pods: open.pods,
-            price,
             min_values_relaxed: open.relaxed,
         });
+        *number += 1;
+        if let (Some(first), false, Some(till)) = (first, open.counted, &mut run.tills[at]) {
+            till.enter(&stock.catalog.offering(first).zone);
+        }
     }
     openings
 }
 
-/// Cheapest first, of at most `max_types` types; a choice that minValues ask for is never cut away.
-fn bought_in_order(stock: &Stock<'_>, open: &Open, max_types: usize) -> Vec<OfferingId> {
-    let crowd = |zone: &str| stock.crowd.get(zone).copied().unwrap_or(0);
-    let sorted = stock
-        .ranking
-        .sorted(stock.catalog, open.offerings.ids(), crowd);
-    if open.requirements.has_min_values() {
-        return sorted;
+/// The rungs of its ladder that carry the claim.
+fn carrying(run: &Run<'_>, stock: &Stock<'_>, till: &Till, open: &Open) -> FixedBitSet {
+    let ladder = &run.lots.list[open.lot as usize].ladder;
+    let mut set = FixedBitSet::with_capacity(ladder.len());
+    for (at, rung) in ladder.iter().enumerate().skip(open.rung) {
+        let fits = stock.carries(rung.kind, &open.total, &open.ports)
+            && (!stock.limited || till.within_limits(&stock.capacity[rung.kind], &open.held));
+        set.set(at, fits);
     }
+    // The one it was given to is always among them.
+    set.insert(open.rung);
+    set
+}
+
+/// By zone of the catalog: its place in the order from empty to crowded. Nothing to order in a single zone.
+fn zone_order(run: &Run<'_>, stock: &Stock<'_>, till: &Till, lot: LotId) -> Vec<u32> {
+    let zones = stock.zones();
+    let one = run.lots.list[lot as usize]
+        .requirements
+        .get(labels::ZONE)
+        .and_then(Requirement::listed)
+        .is_some_and(|listed| listed.len() == 1);
+    if one || zones.len() < 2 {
+        return Vec::new();
+    }
+    let crowds: Vec<u32> = zones.iter().map(|zone| till.crowd_in(zone)).collect();
+    let mut levels = crowds.clone();
+    levels.sort_unstable();
+    levels.dedup();
+    let place = |crowd: &u32| super::index(levels.binary_search(crowd).unwrap_or(0));
+    crowds.iter().map(place).collect()
+}
+
+impl Label {
+    fn of(
+        run: &Run<'_>,
+        stock: &Stock<'_>,
+        till: &Till,
+        (lot, carrying, _): &(LotId, FixedBitSet, Vec<u32>),
+    ) -> Self {
+        let lot = &run.lots.list[*lot as usize];
+        let mut kinds = vec![false; stock.free.len()];
+        for at in carrying.ones() {
+            kinds[lot.ladder[at].kind] = true;
+        }
+        let mut offerings = lot.offerings.clone();
+        offerings.retain(|id| kinds[stock.type_of(id)]);
+        let crowd = |zone: &str| till.crowd_in(zone);
+        let sorted = stock.ranking.sorted(stock.catalog, offerings.ids(), crowd);
+        let max_types = run.ground.snapshot.options.max_types;
+        let offerings = if lot.has_min_values {
+            sorted // a choice that minValues ask for is never cut away
+        } else {
+            cut(stock, sorted, max_types)
+        };
+        let requirements = final_requirements(stock, &lot.requirements, &offerings);
+        Self {
+            labels: final_labels(stock, &requirements),
+            requirements,
+            daemons: least_daemons(stock, &offerings),
+            offerings: offerings.into(),
+        }
+    }
+}
+
+/// Cheapest first, of at most `max_types` types.
+fn cut(stock: &Stock<'_>, sorted: Vec<OfferingId>, max_types: usize) -> Vec<OfferingId> {
     let mut taken = vec![false; stock.catalog.types().len()];
     let mut room = max_types.max(1);
     let kept = |id: &OfferingId| {
@@ -72,16 +147,19 @@ fn bought_in_order(stock: &Stock<'_>, open: &Open, max_types: usize) -> Vec<Offe
     sorted.into_iter().filter(kept).collect()
 }
 
-fn final_requirements(stock: &Stock<'_>, open: &Open, offerings: &[OfferingId]) -> Requirements {
-    let mut requirements = open.requirements.clone();
+fn final_requirements(
+    stock: &Stock<'_>,
+    asked: &Requirements,
+    offerings: &[OfferingId],
+) -> Requirements {
+    let mut requirements = asked.clone();
     requirements.remove(labels::HOSTNAME);
     let bought = offerings.iter().map(|id| stock.catalog.offering(*id));
-    let types = Requirement::one_of(
-        labels::INSTANCE_TYPE,
-        bought
-            .clone()
-            .map(|offering| offering.instance_type.as_ref()),
-    );
+    let mut kinds: Vec<Arc<str>> = Vec::new();
+    for offering in bought.clone() {
+        kinds.push(offering.instance_type.clone());
+    }
+    let types = Requirement::one_of_shared(labels::INSTANCE_TYPE, kinds);
     let capacity = Requirement::one_of(
         labels::CAPACITY_TYPE,
         bought.map(|offering| offering.capacity_type.as_str()),
@@ -115,21 +193,14 @@ fn final_labels(stock: &Stock<'_>, requirements: &Requirements) -> Vec<(Arc<str>
     all
 }
 
-/// Its pods, and the least the daemons will take on any type it can become.
-fn requests(
-    stock: &Stock<'_>,
-    open: &Open,
-    offerings: &[OfferingId],
-    columns: &Columns,
-) -> Resources {
+fn least_daemons(stock: &Stock<'_>, offerings: &[OfferingId]) -> Resources {
     let mut kinds: Vec<usize> = offerings.iter().map(|id| stock.type_of(*id)).collect();
     kinds.sort_unstable();
     kinds.dedup();
     let loads = kinds
         .into_iter()
         .map(|kind| stock.load[kind].requests.clone());
-    let least = loads
+    loads
         .reduce(|a, b| a.smaller_of_shared(&b))
-        .unwrap_or_default();
-    columns.raise(&open.total).plus(&least)
+        .unwrap_or_default()
 }

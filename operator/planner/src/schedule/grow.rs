@@ -1,264 +1,281 @@
-//! How many pods of a shape can a claim take that is not created yet, and what can it still become then?
+//! How many pods of a shape can a claim take that is not created yet, and which type carries it then?
 
-use super::columns::{Amounts, copies, give};
-use super::min_values::{self, Unmet};
-use super::relax::Attempt;
+use super::ask::Ask;
+use super::columns::{Amounts, copies_beside, fits, give};
+use super::fill::conflict;
+use super::lots::{Lot, LotId, Rung};
+use super::min_values;
+use super::opens::{Open, Room};
+use super::run::Run;
 use super::stock::Stock;
-use crate::catalog::Offerings;
-use crate::requirements::{Requirements, Undefined};
-use crate::snapshot::{HostPort, MinValuesPolicy, PodId, Shape};
-use crate::taints;
-
-/// A claim that is being filled.
-#[derive(Clone, Debug)]
-pub(super) struct Open {
-    /// Position in the run's list of stocks.
-    pub(super) stock: usize,
-    pub(super) requirements: Requirements,
-    /// What it can still become.
-    pub(super) offerings: Offerings,
-    /// Requests of its pods, without daemons.
-    pub(super) total: Amounts,
-    pub(super) pods: Vec<PodId>,
-    pub(super) relaxed: bool,
-    ports: Vec<HostPort>,
-    /// What it holds of the pool's limits: the most its first offering can take.
-    held: Amounts,
-    /// Per column the most any remaining type has left: a quick no.
-    most_free: Amounts,
-}
-
-/// Who wants in.
-#[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
-    pub(super) shape: &'a Shape,
-    pub(super) attempt: &'a Attempt,
-    pub(super) amounts: &'a [i64],
-    pub(super) min_values: MinValuesPolicy,
-}
+use crate::snapshot::{HostPort, MinValuesPolicy, PodId};
 
 /// What a claim becomes when it takes `count` more pods.
 pub(super) struct Growth {
+    pub(super) lot: LotId,
     pub(super) count: u32,
-    requirements: Requirements,
-    offerings: Offerings,
-    relaxed: bool,
+    pub(super) relaxed: bool,
 }
 
-impl Stock<'_> {
-    /// A claim without pods: everything the pool sells is still possible.
-    pub(super) fn blank(&self, at: usize) -> Open {
-        let nothing: Amounts = self.left.iter().map(|_| 0).collect();
-        let mut open = Open {
-            stock: at,
-            requirements: self.template.clone(),
-            offerings: self.buyable.clone(),
-            total: nothing.clone(),
-            pods: Vec::new(),
-            relaxed: false,
-            ports: Vec::new(),
-            held: nothing.clone(),
-            most_free: nothing,
-        };
-        open.most_free = self.most_free(&open.offerings);
-        open
-    }
+/// What a claim carries, for the question which type can.
+#[derive(Clone, Copy)]
+pub(super) struct Cargo<'c> {
+    pub(super) total: &'c [i64],
+    pub(super) ports: &'c [HostPort],
+    /// What the claim holds of the pool's limits already.
+    pub(super) held: &'c [i64],
+}
 
-    /// How the claim grows when it takes as many of these pods as it can, at most `wanted`. `None` if it can take none.
-    pub(super) fn growth(&mut self, open: &Open, asked: Asked<'_>, wanted: u32) -> Option<Growth> {
-        let left: Amounts = open
-            .most_free
-            .iter()
-            .zip(&open.total)
-            .map(|(free, total)| free - total)
-            .collect();
-        if copies(&left, asked.amounts) == 0 {
+impl Run<'_> {
+    /// How the claim grows when it takes as many of these pods as such room allows, at most `most`.
+    pub(super) fn growth(
+        &self,
+        ask: &Ask<'_>,
+        (at, lot): (usize, LotId),
+        room: Room,
+        most: u32,
+    ) -> Option<Growth> {
+        let open = &self.opens.list[at];
+        let most = most.min(self.host_cap(ask, self.ground.rooms.len() + at));
+        let most = if ask.wanted.shape.ports.is_empty() { most } else { most.min(1) };
+        if most == 0 || !self.ports_fit(ask, at) {
             return None;
         }
-        let shape = asked.shape;
-        if taints::first_untolerated(
-            &self.pool.taints,
-            &shape.tolerations,
-            asked.attempt.preferred,
-        )
-        .is_some()
-        {
-            return None;
-        }
-        let (requirements, mut offerings) = self.narrowed(open, &asked.attempt.requirements)?;
-        let mut wanted = wanted;
-        if !shape.ports.is_empty() {
-            wanted = 1;
-            if conflict(&shape.ports, &open.ports) {
-                return None;
+        let ports = self.ports_with(ask, at);
+        let total = once(ask, open);
+        let cargo = Cargo {
+            total: &total,
+            ports: &ports,
+            held: &open.held,
+        };
+        let first = self.carrier(lot, plus(&total, ask, 1).as_slice(), cargo)?;
+        let rung = self.lots.list[lot as usize].ladder[first];
+        let stays = self.lots.list[open.lot as usize].ladder[open.rung].rank == rung.rank;
+        let count = match room {
+            Room::Spare if !stays => return None,
+            Room::Spare => self.copies(lot, rung, &total, ask),
+            Room::Target => {
+                let far = copies_beside(&open.target, &total, &ask.wanted.amounts).min(most);
+                let carried = plus(&total, ask, far);
+                match self.carrier(lot, &carried, cargo) {
+                    Some(_) if far > 0 => far,
+                    _ => self.copies(lot, rung, &total, ask),
+                }
             }
-            offerings.retain(|id| !conflict(&shape.ports, &self.load[self.type_of(id)].ports));
-        }
-        offerings.retain(|id| self.within_limits(self.type_of(id), &open.held));
-        let most = offerings
-            .ids()
-            .map(|id| self.copies(self.type_of(id), open, asked.amounts))
-            .max()?;
-        let grown = Growth {
-            count: most.min(wanted),
-            requirements,
-            offerings,
+            Room::Any => self.farthest(lot, cargo, ask),
+        };
+        let growth = Growth {
+            lot,
+            count: count.min(most),
             relaxed: open.relaxed,
         };
-        self.with_choice(open, asked, grown)
-    }
-
-    /// Lets the claim take these pods.
-    pub(super) fn apply(
-        &mut self,
-        open: &mut Open,
-        asked: Asked<'_>,
-        growth: Growth,
-        pods: &[PodId],
-    ) {
-        open.requirements = growth.requirements;
-        open.offerings = growth.offerings;
-        open.relaxed = growth.relaxed;
-        open.pods.extend_from_slice(pods);
-        open.ports.extend(&asked.shape.ports);
-        give(&mut open.total, asked.amounts, growth.count);
-        open.most_free = self.most_free(&open.offerings);
-        let held = self.first_takes(&open.offerings);
-        for (at, left) in self.left.iter_mut().enumerate() {
-            // What is not limited stays unlimited.
-            if *left != i64::MAX {
-                *left = left.saturating_add(open.held[at]).saturating_sub(held[at]);
-            }
-        }
-        open.held = held;
-    }
-
-    /// Would the type's capacity stay within what the pool's limits leave, besides what the claim holds already?
-    pub(super) fn within_limits(&self, kind: usize, held: &[i64]) -> bool {
-        self.capacity[kind]
-            .iter()
-            .zip(&self.left)
-            .zip(held)
-            .all(|((capacity, left), held)| {
-                *left == i64::MAX || *capacity <= left.saturating_add(*held)
-            })
-    }
-
-    fn narrowed(&mut self, open: &Open, asked: &Requirements) -> Option<(Requirements, Offerings)> {
-        open.requirements
-            .compatible(asked, Undefined::WellKnown(self.known))
-            .ok()?;
-        let mut requirements = open.requirements.clone();
-        requirements.add_all(asked);
-        let mut offerings = open.offerings.clone();
-        for key in asked.iter().map(crate::Requirement::key) {
-            let both = requirements.get(key)?;
-            if Some(both) != open.requirements.get(key) {
-                offerings.keep_only(self.meeting(both));
-            }
-        }
-        Some((requirements, offerings))
-    }
-
-    /// Keeps the offerings that carry the count, and lowers the count while too little choice is left.
-    fn with_choice(&self, open: &Open, asked: Asked<'_>, mut grown: Growth) -> Option<Growth> {
-        let wide = grown.offerings.clone();
-        let carrying = |count: u32| {
-            let mut kept = wide.clone();
-            kept.retain(|id| self.copies(self.type_of(id), open, asked.amounts) >= count);
-            kept
-        };
-        if grown.count == 0 {
+        if growth.count < ask.need {
             return None;
         }
-        grown.offerings = carrying(grown.count);
-        let enough = |requirements: &Requirements, offerings: &Offerings| {
-            !requirements.has_min_values()
-                || min_values::unmet(self, requirements, offerings).is_empty()
+        self.with_choice(growth, cargo, ask)
+    }
+
+    /// Lets the claim take pods; how many it took.
+    pub(super) fn apply(
+        &mut self,
+        ask: &Ask<'_>,
+        at: usize,
+        growth: Growth,
+        pods: &[PodId],
+    ) -> Option<usize> {
+        let open = &mut self.opens.list[at];
+        let moved = open.lot != growth.lot;
+        open.total = plus(&once(ask, open), ask, growth.count);
+        for (claim, _) in &ask.wanted.shared {
+            if !open.attached.contains(claim) {
+                open.attached.push(claim.clone());
+            }
+        }
+        open.lot = growth.lot;
+        open.relaxed |= growth.relaxed;
+        if moved {
+            open.rung = 0;
+        }
+        open.ports.extend(&ask.wanted.shape.ports);
+        let placed = &pods[..growth.count as usize];
+        open.pods.extend_from_slice(placed);
+        self.settle_open(at);
+        self.count_in_open(&ask.wanted.counted, at, growth.count);
+        self.settle(super::Spot::Opening(super::index(at)), placed);
+        Some(placed.len())
+    }
+
+    /// Finds the cheapest type that carries the claim now, and what that means for limits and room.
+    pub(super) fn settle_open(&mut self, at: usize) {
+        let open = &self.opens.list[at];
+        let lot = &self.lots.list[open.lot as usize];
+        let cargo = Cargo {
+            total: &open.total,
+            ports: &open.ports,
+            held: &open.held,
         };
-        if enough(&grown.requirements, &grown.offerings) {
-            return Some(grown);
+        let (stock, till) = (&self.ground.stocks[lot.stock], &mut self.tills[lot.stock]);
+        let (Ok(stock), Some(till)) = (stock, till) else {
+            return;
+        };
+        let from = open.rung;
+        let carries = |rung: &Rung| {
+            stock.carries(rung.kind, cargo.total, cargo.ports)
+                && (!stock.limited || till.within_limits(&stock.capacity[rung.kind], cargo.held))
+        };
+        let rung = lot.ladder[from..].iter().position(carries);
+        let rung = rung.map_or(from, |at| from + at);
+        let free = stock.free[lot.ladder[rung].kind].clone().unwrap_or_default();
+        let any = most_free(stock, lot);
+        if stock.limited {
+            let held = first_takes(stock, lot, rung, cargo);
+            till.hold(&open.held, &held);
+            self.opens.list[at].held = held;
+        }
+        self.opens.list[at].rung = rung;
+        self.opens.update(at, &free, &any);
+    }
+
+    /// The first rung of a lot whose type carries this much.
+    pub(super) fn carrier(&self, lot: LotId, total: &[i64], cargo: Cargo<'_>) -> Option<usize> {
+        let lot = &self.lots.list[lot as usize];
+        lot.ladder
+            .iter()
+            .position(|rung| self.carries(lot, *rung, total, cargo))
+    }
+
+    pub(super) fn carries(&self, lot: &Lot, rung: Rung, total: &[i64], cargo: Cargo<'_>) -> bool {
+        let Ok(stock) = &self.ground.stocks[lot.stock] else {
+            return false;
+        };
+        stock.carries(rung.kind, total, cargo.ports)
+            && (!stock.limited
+                || self.tills[lot.stock].as_ref().is_some_and(|till| {
+                    till.within_limits(&stock.capacity[rung.kind], cargo.held)
+                }))
+    }
+
+    /// How many pods a type carries beside what the claim has.
+    pub(super) fn copies(&self, lot: LotId, rung: Rung, total: &[i64], ask: &Ask<'_>) -> u32 {
+        let stock = self.lots.list[lot as usize].stock;
+        let free = self.ground.stocks[stock].as_ref().ok();
+        let free = free.and_then(|stock| stock.free[rung.kind].as_ref());
+        free.map_or(0, |free| copies_beside(free, total, &ask.wanted.amounts))
+    }
+
+    /// How many pods the roomiest type carries.
+    fn farthest(&self, lot: LotId, cargo: Cargo<'_>, ask: &Ask<'_>) -> u32 {
+        let list = &self.lots.list[lot as usize];
+        let one = plus(cargo.total, ask, 1);
+        let carrying = list
+            .ladder
+            .iter()
+            .filter(|rung| self.carries(list, **rung, &one, cargo));
+        let copies = carrying.map(|rung| self.copies(lot, *rung, cargo.total, ask));
+        copies.max().unwrap_or(0)
+    }
+
+    /// Lowers the count while too little choice is left; on a new claim minValues may be lowered instead.
+    pub(super) fn with_choice(
+        &self,
+        growth: Growth,
+        cargo: Cargo<'_>,
+        ask: &Ask<'_>,
+    ) -> Option<Growth> {
+        if growth.count == 0 {
+            return None;
+        }
+        let lot = &self.lots.list[growth.lot as usize];
+        if !lot.has_min_values {
+            return Some(growth);
+        }
+        let enough = |count: u32| {
+            let total = plus(cargo.total, ask, count);
+            min_values::unmet(self, lot, &total, cargo).is_empty()
+        };
+        if enough(growth.count) {
+            return Some(growth);
         }
         // More pods leave fewer types, so the largest count with enough choice can be searched by halves.
-        let (mut fine, mut bad) = (0, grown.count);
+        let (mut fine, mut bad) = (0, growth.count);
         while bad - fine > 1 {
             let middle = fine + (bad - fine) / 2;
-            if enough(&grown.requirements, &carrying(middle)) {
+            if enough(middle) {
                 fine = middle;
             } else {
                 bad = middle;
             }
         }
-        if fine > 0 {
-            let offerings = carrying(fine);
-            return Some(Growth {
-                count: fine,
-                offerings,
-                ..grown
-            });
-        }
-        let lowered = asked.min_values == MinValuesPolicy::BestEffort && open.pods.is_empty();
-        lowered.then(|| self.with_less_choice(grown))
+        (fine >= ask.need.max(1)).then_some(Growth {
+            count: fine,
+            ..growth
+        })
     }
 
-    /// Lowers the minValues that cannot be met to what there is.
-    fn with_less_choice(&self, mut grown: Growth) -> Growth {
-        for Unmet {
-            requirement, found, ..
-        } in min_values::unmet(self, &grown.requirements, &grown.offerings)
-        {
-            grown
-                .requirements
-                .replace(requirement.with_min_values(Some(found)));
-        }
-        Growth {
-            relaxed: true,
-            ..grown
-        }
+    pub(super) fn best_effort(&self) -> bool {
+        self.ground.snapshot.options.min_values == MinValuesPolicy::BestEffort
     }
 
-    fn copies(&self, kind: usize, open: &Open, asked: &[i64]) -> u32 {
-        let Some(free) = &self.free[kind] else {
-            return 0;
-        };
-        let left: Amounts = free
-            .iter()
-            .zip(&open.total)
-            .map(|(free, total)| free - total)
-            .collect();
-        copies(&left, asked)
-    }
-
-    fn most_free(&self, offerings: &Offerings) -> Amounts {
-        let mut most: Amounts = self.left.iter().map(|_| 0).collect();
-        for id in offerings.ids() {
-            let Some(free) = &self.free[self.type_of(id)] else {
-                continue;
-            };
-            for (most, free) in most.iter_mut().zip(free) {
-                *most = (*most).max(*free);
-            }
-        }
-        most
-    }
-
-    /// Per column the most that the offering bought first can take; ties are not decided yet, so all of them count.
-    fn first_takes(&self, offerings: &Offerings) -> Amounts {
-        let first = offerings.ids().map(|id| self.ranking.rank(id)).min();
-        let mut most: Amounts = self.left.iter().map(|_| 0).collect();
-        for id in offerings
-            .ids()
-            .filter(|id| Some(self.ranking.rank(*id)) == first)
-        {
-            for (most, capacity) in most.iter_mut().zip(&self.capacity[self.type_of(id)]) {
-                *most = (*most).max(*capacity);
-            }
-        }
-        most
+    fn ports_with(&self, ask: &Ask<'_>, at: usize) -> Vec<HostPort> {
+        let mut ports = self.opens.list[at].ports.clone();
+        ports.extend(&ask.wanted.shape.ports);
+        ports
     }
 }
 
-pub(super) fn conflict(ours: &[HostPort], theirs: &[HostPort]) -> bool {
-    ours.iter()
-        .any(|our| theirs.iter().any(|their| our.conflicts(their)))
+impl Stock<'_> {
+    /// Does the type have room for this beside its daemons?
+    pub(super) fn carries(&self, kind: usize, total: &[i64], ports: &[HostPort]) -> bool {
+        let fit = self.free[kind].as_ref().is_some_and(|free| fits(total, free));
+        fit && !(self.daemon_ports && conflict(ports, &self.load[kind].ports))
+    }
+}
+
+/// Per column the most any type of the lot has.
+pub(super) fn most_free(stock: &Stock<'_>, lot: &Lot) -> Amounts {
+    if let Some(known) = lot.most_free.get() {
+        return known.clone();
+    }
+    let mut most: Amounts = Amounts::new();
+    for rung in &lot.ladder {
+        let Some(free) = &stock.free[rung.kind] else {
+            continue;
+        };
+        most.resize(free.len(), 0);
+        for (most, free) in most.iter_mut().zip(free) {
+            *most = (*most).max(*free);
+        }
+    }
+    lot.most_free.get_or_init(|| most).clone()
+}
+
+/// Per column the most that the offering bought first can take; ties are not decided yet, so all of them count.
+fn first_takes(stock: &Stock<'_>, lot: &Lot, rung: usize, cargo: Cargo<'_>) -> Amounts {
+    let rank = lot.ladder[rung].rank;
+    let mut most: Amounts = stock.capacity[lot.ladder[rung].kind].clone();
+    let ties = lot.ladder[rung..].iter().take_while(|other| other.rank == rank);
+    for other in ties.filter(|other| stock.carries(other.kind, cargo.total, cargo.ports)) {
+        for (most, capacity) in most.iter_mut().zip(&stock.capacity[other.kind]) {
+            *most = (*most).max(*capacity);
+        }
+    }
+    most
+}
+
+/// What the claim carries, with the shared volumes the pods bring along.
+fn once(ask: &Ask<'_>, open: &Open) -> Amounts {
+    let mut total = open.total.clone();
+    for (claim, column) in &ask.wanted.shared {
+        if !open.attached.contains(claim) {
+            total[*column] += 1;
+        }
+    }
+    total
+}
+
+/// The total with so many more pods.
+pub(super) fn plus(total: &[i64], ask: &Ask<'_>, count: u32) -> Amounts {
+    let mut total: Amounts = total.into();
+    give(&mut total, &ask.wanted.amounts, count);
+    total
 }

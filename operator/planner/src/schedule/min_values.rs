@@ -1,5 +1,8 @@
 //! Do enough different values remain for the labels that ask for a choice?
 
+use super::grow::Cargo;
+use super::lots::Lot;
+use super::run::Run;
 use super::stock::Stock;
 use crate::catalog::Offerings;
 use crate::labels;
@@ -13,8 +16,26 @@ pub(super) struct Unmet {
     pub(super) found: u32,
 }
 
+/// The labels whose minValues are not met by what of the lot carries this much.
+pub(super) fn unmet(run: &Run<'_>, lot: &Lot, total: &[i64], cargo: Cargo<'_>) -> Vec<Unmet> {
+    let Ok(stock) = &run.ground.stocks[lot.stock] else {
+        return Vec::new();
+    };
+    let mut offerings = lot.offerings.clone();
+    let carrying = lot
+        .ladder
+        .iter()
+        .filter(|rung| run.carries(lot, **rung, total, cargo));
+    let mut kinds = vec![false; stock.free.len()];
+    for rung in carrying {
+        kinds[rung.kind] = true;
+    }
+    offerings.retain(|id| kinds[stock.type_of(id)]);
+    unmet_by(stock, &lot.requirements, &offerings)
+}
+
 /// The labels whose minValues are not met by these offerings. Only values that the requirement admits count.
-pub(super) fn unmet(
+pub(super) fn unmet_by(
     stock: &Stock<'_>,
     requirements: &Requirements,
     offerings: &Offerings,

@@ -3,26 +3,40 @@
 //! `solve` serves one shape after the other: rooms that exist, rooms on their way, claims opened in this run, new claims by
 //! pool weight. The answer leaves no choice to whoever executes it.
 //!
-//! Where the full scheduler adds to this: topology and affinity narrow an attempt in `Rooms::fill` (places that are there) and in
-//! `Stock::growth` (claims to be), preferences become more attempts in `relax::attempts`, volumes more requirements there; each
-//! then takes its `Constraint` away from what `queue::hopeless` refuses.
+//! `ground` is what can be worked out before anybody is placed, `run` one pass over the shapes with `fill` (rooms) and
+//! `buy` (claims), `strategy` compares several runs.
 
+mod ask;
+mod buy;
 mod columns;
+mod counters;
 mod daemons;
+mod domains;
 mod existing;
 mod explain;
+mod fill;
 mod finish;
+mod fresh;
+mod ground;
 mod grow;
+mod lots;
 mod min_values;
 mod narrow;
+mod opens;
 mod queue;
 mod relax;
+mod rules;
 mod run;
 mod stock;
+mod strategy;
 mod text;
+mod till;
+mod volumes;
 
 #[cfg(test)]
 mod tests;
+
+pub use ground::Ground;
 
 use crate::catalog::{Catalog, OfferingId};
 use crate::price::Price;
@@ -66,7 +80,7 @@ pub struct Opening {
     /// `<pool>-<n>`: a handle inside this plan, not the claim's name.
     pub handle: Arc<str>,
     /// In buying order; only the first is tried.
-    pub offerings: Vec<OfferingId>,
+    pub offerings: Arc<[OfferingId]>,
     /// For the claim's spec.
     pub requirements: Requirements,
     pub labels: Vec<(Arc<str>, Arc<str>)>,
@@ -83,19 +97,29 @@ pub struct Opening {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     pub steps: u64,
+    /// Bytes for the claims of a plan, roughly.
+    pub memory: u64,
 }
 
 impl Budget {
-    pub const UNLIMITED: Self = Self { steps: u64::MAX };
+    pub const UNLIMITED: Self = Self::steps(u64::MAX);
+
+    pub const fn steps(steps: u64) -> Self {
+        Self {
+            steps,
+            memory: u64::MAX,
+        }
+    }
 }
 
 /// Plans the pending pods of a view. The same view gives the same schedule.
 pub fn solve(view: &WhatIf<'_>, limits: Budget) -> Schedule {
-    let mut run = run::Run::new(view, limits);
-    for queued in queue::line_up(view) {
-        run.serve(&queued);
-    }
-    run.finish()
+    Ground::of(view.base, view.prices).solve(view, limits)
+}
+
+/// Lists hold millions, never billions.
+fn index(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
 }
 
 impl Opening {

@@ -6,24 +6,25 @@ use crate::labels;
 use crate::requirements::Requirement;
 
 impl Stock<'_> {
-    /// The offerings of the catalog that meet the requirement; asked once per requirement.
-    pub(super) fn meeting(&mut self, asked: &Requirement) -> &Offerings {
-        let asked = asked.clone().with_min_values(None);
-        if !self.met.contains_key(&asked) {
-            let found = self.find_meeting(&asked);
-            self.met.insert(asked.clone(), found);
-        }
-        &self.met[&asked]
-    }
-
-    fn find_meeting(&self, asked: &Requirement) -> Offerings {
+    /// The offerings of the catalog that meet the requirement.
+    pub(super) fn find_meeting(&self, asked: &Requirement) -> Offerings {
         let mut set = self.catalog.none();
+        let mut last: Option<(TypeId, bool)> = None;
         for (at, offering) in self.catalog.offerings().iter().enumerate() {
-            let id = OfferingId(u32::try_from(at).unwrap_or(u32::MAX));
+            let id = OfferingId(super::index(at));
             let here = match asked.key() {
                 labels::ZONE => asked.has(&offering.zone),
                 labels::CAPACITY_TYPE => asked.has(offering.capacity_type.as_str()),
-                _ => self.type_meets(self.catalog.type_of(id), asked),
+                _ => {
+                    // Offerings of one type stand side by side: it is asked once.
+                    let kind = self.catalog.type_of(id);
+                    let meets = match last {
+                        Some((known, meets)) if known == kind => meets,
+                        _ => self.type_meets(kind, asked),
+                    };
+                    last = Some((kind, meets));
+                    meets
+                }
             };
             if here {
                 set.insert(id);

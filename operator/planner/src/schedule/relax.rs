@@ -1,34 +1,130 @@
 //! What does a pod ask for at first, and with what is it content if that cannot be had?
 //!
-//! Each attempt is tried on all places before the next one. Today: the terms of required node affinity one by one, then the
-//! same with `PreferNoSchedule` taints accepted. The full scheduler adds preferences here, in upstream's order.
+//! Each attempt is tried on all places before the next one. Order, as upstream gives up: the terms of required node
+//! affinity one by one, preferred pod affinity, preferred pod anti-affinity, preferred node affinity (each the heaviest
+//! first), spreads that only prefer, `PreferNoSchedule` taints. At last the other terms again, with nothing preferred.
 
+use super::volumes;
 use crate::requirements::{Requirement, Requirements, Text};
-use crate::snapshot::Shape;
+use crate::snapshot::{PreferencePolicy, Shape};
 use crate::taints::Preferred;
 use crate::why::Why;
 
 /// One way to place a pod.
 #[derive(Clone, Debug)]
 pub(super) struct Attempt {
-    pub(super) requirements: Requirements,
+    /// Selector and required term: the nodes that a spread compares.
+    pub(super) strict: Requirements,
+    /// With the preference and one way for the volumes each; one of these must hold.
+    pub(super) ways: Vec<Requirements>,
     pub(super) preferred: Preferred,
+    /// Positions in the shape's lists that still count.
+    pub(super) near: Vec<usize>,
+    pub(super) apart: Vec<usize>,
+    pub(super) spreads: Vec<usize>,
+}
+
+/// What is given up so far.
+#[derive(Clone)]
+struct Given {
+    term: usize,
+    near: Vec<usize>,
+    apart: Vec<usize>,
+    node: Vec<usize>,
+    spreads: Vec<usize>,
+    soft: Vec<usize>,
+    preferred: Preferred,
 }
 
 /// All attempts in order, or why the pod contradicts itself. `soft_taints`: somewhere a `PreferNoSchedule` taint exists.
-pub(super) fn attempts(shape: &Shape, soft_taints: bool) -> Result<Vec<Attempt>, Why> {
-    let ways = ways(shape)?;
-    let mut attempts = Vec::with_capacity(ways.len());
-    for preferred in [Preferred::Avoid, Preferred::Accept] {
-        if preferred == Preferred::Accept && !soft_taints {
-            break;
+pub(super) fn attempts(
+    shape: &Shape,
+    policy: PreferencePolicy,
+    soft_taints: bool,
+) -> Result<Vec<Attempt>, Why> {
+    let strict = ways(shape)?;
+    let volumes = volumes::alternatives(shape)?;
+    let mut attempts = Vec::new();
+    for given in steps(shape, strict.len(), policy, soft_taints) {
+        let base = &strict[given.term];
+        let wish = given.node.first().map(|at| &shape.preferred[*at].1);
+        let Ok(wanted) = merged(base.iter().chain(wish.into_iter().flatten())) else {
+            continue; // the preference contradicts what is required
+        };
+        let ways: Vec<Requirements> = volumes
+            .iter()
+            .filter_map(|volume| merged(wanted.iter().chain(volume.iter())).ok())
+            .collect();
+        if ways.is_empty() {
+            continue;
         }
-        attempts.extend(ways.iter().map(|way| Attempt {
-            requirements: way.clone(),
-            preferred,
-        }));
+        attempts.push(Attempt {
+            strict: base.clone(),
+            ways,
+            preferred: given.preferred,
+            near: given.near,
+            apart: given.apart,
+            spreads: [given.spreads, given.soft].concat(),
+        });
+    }
+    if attempts.is_empty() {
+        return Err(volumes::elsewhere(shape));
     }
     Ok(attempts)
+}
+
+fn steps(shape: &Shape, terms: usize, policy: PreferencePolicy, soft_taints: bool) -> Vec<Given> {
+    let respect = policy == PreferencePolicy::Respect;
+    let spreads = |hard: bool| -> Vec<usize> {
+        let all = shape.spreads.iter().enumerate();
+        all.filter(|(_, spread)| spread.hard == hard)
+            .map(|(at, _)| at)
+            .collect()
+    };
+    let weights = |list: Vec<i32>| if respect { heaviest_first(&list) } else { Vec::new() };
+    let mut given = Given {
+        term: 0,
+        near: weights(shape.preferred_near.iter().map(|(weight, _)| *weight).collect()),
+        apart: weights(shape.preferred_apart.iter().map(|(weight, _)| *weight).collect()),
+        node: weights(shape.preferred.iter().map(|(weight, _)| *weight).collect()),
+        spreads: spreads(true),
+        soft: if respect { spreads(false) } else { Vec::new() },
+        preferred: Preferred::Avoid,
+    };
+    let mut all = vec![given.clone()];
+    for term in 1..terms {
+        given.term = term;
+        all.push(given.clone());
+    }
+    let drops: [fn(&mut Given) -> &mut Vec<usize>; 4] = [
+        |given| &mut given.near,
+        |given| &mut given.apart,
+        |given| &mut given.node,
+        |given| &mut given.soft,
+    ];
+    for list in drops {
+        while !list(&mut given).is_empty() {
+            list(&mut given).remove(0);
+            all.push(given.clone());
+        }
+    }
+    if soft_taints {
+        given.preferred = Preferred::Accept;
+        all.push(given.clone());
+    }
+    if all.len() > terms {
+        for term in 0..terms - 1 {
+            given.term = term;
+            all.push(given.clone());
+        }
+    }
+    all
+}
+
+fn heaviest_first(weights: &[i32]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by_key(|at| std::cmp::Reverse(weights[*at]));
+    order
 }
 
 /// The selector with each affinity term in turn; terms that cannot be met are left out unless none can.
@@ -54,7 +150,9 @@ pub(super) fn ways(shape: &Shape) -> Result<Vec<Requirements>, Why> {
 }
 
 /// All of them at once, or the label on which they exclude each other.
-fn merged<'a>(all: impl Iterator<Item = &'a Requirement>) -> Result<Requirements, Text> {
+pub(super) fn merged<'a>(
+    all: impl Iterator<Item = &'a Requirement>,
+) -> Result<Requirements, Text> {
     let mut requirements = Requirements::new();
     for requirement in all {
         let key = requirement.key();

@@ -1,28 +1,26 @@
-//! What can one pool sell right now?
+//! What can one pool sell?
 //!
-//! Worked out once per run: the template's requirements, the offerings that meet them, and what each type has left after
-//! its own overhead and the daemons that will land on it.
+//! Worked out once per snapshot: the template's requirements, the offerings that meet them, and what each type has left
+//! after its own overhead and the daemons that will land on it. What changes while claims are opened is in `till.rs`.
 
-use super::columns::{Amounts, Columns};
+use super::columns::{Amounts, Columns, PLENTY};
 use super::daemons::{self, Lander, Load};
-use super::existing;
 use crate::catalog::{Catalog, OfferingId, Offerings, Ranking, TypeId};
 use crate::labels::{self, WellKnown};
-use crate::requirements::{Requirement, Requirements, Undefined};
-use crate::resources::{ResourceName, Resources};
+use crate::price::Price;
+use crate::requirements::{Requirement, Requirements, Text, Undefined};
+use crate::resources::ResourceName;
 use crate::snapshot::{Pool, PoolId, PoolState, Snapshot, WhatIf};
 use crate::why::Why;
-use indexmap::IndexMap;
-use rustc_hash::FxBuildHasher;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 pub(super) struct Stock<'a> {
     pub(super) id: PoolId,
     pub(super) pool: &'a Pool,
     pub(super) catalog: &'a Catalog,
-    pub(super) catalog_at: usize,
     pub(super) ranking: Ranking,
+    /// By offering.
+    pub(super) prices: Vec<Option<Price>>,
     pub(super) known: &'a WellKnown,
     pub(super) template: Requirements,
     /// Offerings that meet the template, whether available or not.
@@ -35,16 +33,10 @@ pub(super) struct Stock<'a> {
     pub(super) load: Vec<Load>,
     /// By type, with `nodes` as one each.
     pub(super) capacity: Vec<Amounts>,
-    /// What is left of the pool's limits, by column; `i64::MAX` where nothing is limited.
-    pub(super) left: Amounts,
-    /// Nodes and claims of the pool by zone.
-    pub(super) crowd: BTreeMap<Arc<str>, u32>,
-    pub(super) unregistered: u32,
-    /// How many claims may be unregistered at once.
-    pub(super) allowed: u32,
-    pub(super) opened: u32,
-    /// Requirement → offerings that meet it.
-    pub(super) met: IndexMap<Requirement, Offerings, FxBuildHasher>,
+    pub(super) limited: bool,
+    /// Do daemons take host ports on any type?
+    pub(super) daemon_ports: bool,
+    zones: Vec<Text>,
 }
 
 impl<'a> Stock<'a> {
@@ -59,17 +51,13 @@ impl<'a> Stock<'a> {
         let catalog_at = open_for_sale(snapshot, pool)?;
         let catalog = &snapshot.catalogs[catalog_at];
         let ranking = Ranking::with_prices(catalog, |offering| view.price(catalog_at, offering));
-        let counted = Count::of(view, pool);
-        let guard = snapshot
-            .options
-            .guard
-            .map_or(u32::MAX, |guard| guard.allowed(counted.nodes));
+        let every = (0..catalog.offerings().len()).map(|at| OfferingId(super::index(at)));
         let mut stock = Self {
             id,
             pool,
             catalog,
-            catalog_at,
             ranking,
+            prices: every.map(|id| view.price(catalog_at, id)).collect(),
             known: &snapshot.options.well_known,
             template: template(pool, catalog),
             visible: catalog.none(),
@@ -77,16 +65,18 @@ impl<'a> Stock<'a> {
             free: Vec::new(),
             load: Vec::new(),
             capacity: Vec::new(),
-            left: limits_left(pool, &counted.used, columns),
-            crowd: counted.crowd,
-            unregistered: counted.unregistered,
-            allowed: guard,
-            opened: 0,
-            met: IndexMap::default(),
+            limited: !pool.limits.is_empty(),
+            daemon_ports: false,
+            zones: zones_of(catalog),
         };
-        stock.weigh(columns, landers);
+        stock.weigh(snapshot, columns, landers);
         stock.shelve(snapshot);
         Ok(stock)
+    }
+
+    /// All zones of the catalog, by name.
+    pub(super) fn zones(&self) -> &[Text] {
+        &self.zones
     }
 
     pub(super) fn type_of(&self, id: OfferingId) -> usize {
@@ -94,14 +84,14 @@ impl<'a> Stock<'a> {
     }
 
     /// Works out for each type what the daemons take and what is left.
-    fn weigh(&mut self, columns: &Columns, landers: &[Lander<'_>]) {
+    fn weigh(&mut self, snapshot: &Snapshot, columns: &Columns, landers: &[Lander<'_>]) {
         let mut template = self.template.clone();
         // Daemons may select on these; a node gets them later.
         for label in [labels::REGISTERED, labels::INITIALIZED] {
             template.replace(Requirement::one_of(label, ["true"]));
         }
         for (at, kind) in self.catalog.types().iter().enumerate() {
-            let id = TypeId(u32::try_from(at).unwrap_or(u32::MAX));
+            let id = TypeId(super::index(at));
             let lands = |way: &Requirements| {
                 template
                     .compatible(way, Undefined::WellKnown(self.known))
@@ -111,7 +101,13 @@ impl<'a> Stock<'a> {
             let load = daemons::load(landers, &self.pool.taints, lands);
             let left = self.catalog.allocatable(id).minus(&load.requests);
             let overdrawn = left.iter().any(|(_, amount)| amount < 0);
-            self.free.push((!overdrawn).then(|| columns.lower(&left)));
+            let mut free = columns.lower(&left);
+            for (at, driver) in columns.drivers().iter().enumerate() {
+                let most = snapshot.volumes.limit(&kind.name, driver);
+                free[columns.first_driver() + at] = most.map_or(PLENTY, i64::from);
+            }
+            self.free.push((!overdrawn).then_some(free));
+            self.daemon_ports |= !load.ports.is_empty();
             self.load.push(load);
             self.capacity
                 .push(columns.lower(&kind.capacity.clone().with(ResourceName::Nodes, 1)));
@@ -122,10 +118,10 @@ impl<'a> Stock<'a> {
     fn shelve(&mut self, snapshot: &Snapshot) {
         let mut visible = self.catalog.none();
         for at in 0..self.catalog.offerings().len() {
-            visible.insert(OfferingId(u32::try_from(at).unwrap_or(u32::MAX)));
+            visible.insert(OfferingId(super::index(at)));
         }
-        for requirement in self.template.clone().iter() {
-            visible.keep_only(self.meeting(requirement));
+        for requirement in self.template.iter() {
+            visible.keep_only(&self.find_meeting(requirement));
         }
         let mut buyable = visible.clone();
         buyable.keep_only(&self.catalog.available(snapshot.now));
@@ -133,6 +129,15 @@ impl<'a> Stock<'a> {
         self.visible = visible;
         self.buyable = buyable;
     }
+}
+
+fn zones_of(catalog: &Catalog) -> Vec<Text> {
+    let zones: BTreeSet<&Text> = catalog
+        .offerings()
+        .iter()
+        .map(|offering| &offering.zone)
+        .collect();
+    zones.into_iter().cloned().collect()
 }
 
 /// The position of the pool's catalog, or why the pool sells nothing.
@@ -181,65 +186,4 @@ fn template(pool: &Pool, catalog: &Catalog) -> Requirements {
         [pool.class.name.as_ref()],
     ));
     template
-}
-
-/// What the pool already has.
-#[derive(Default)]
-struct Count {
-    nodes: u32,
-    unregistered: u32,
-    used: Resources,
-    crowd: BTreeMap<Arc<str>, u32>,
-}
-
-impl Count {
-    fn of(view: &WhatIf<'_>, pool: &Pool) -> Self {
-        let mut count = Self::default();
-        let one = Resources::new().with(ResourceName::Nodes, 1);
-        for (at, node) in view.base.nodes.iter().enumerate() {
-            let gone = node.leaving
-                || view.without.contains(crate::snapshot::NodeId(
-                    u32::try_from(at).unwrap_or(u32::MAX),
-                ));
-            if node.pool.as_ref() != Some(&pool.name) || gone {
-                continue;
-            }
-            count.nodes += 1;
-            count.used = count.used.plus(&node.capacity).plus(&one);
-            count.in_zone(node.label(labels::ZONE));
-        }
-        for claim in view
-            .base
-            .claims
-            .iter()
-            .filter(|claim| claim.pool == pool.name && !claim.leaving)
-        {
-            count.unregistered += 1;
-            let capacity = match (&claim.told, existing::bought_as(claim, view.base)) {
-                (Some((capacity, _)), _) => capacity.clone(),
-                (None, Some((catalog, id))) => catalog.instance_type(id).capacity.clone(),
-                (None, None) => claim.requests.clone(),
-            };
-            count.used = count.used.plus(&capacity).plus(&one);
-            count.in_zone(claim.offering.as_ref().map(|(_, zone, _)| zone.as_ref()));
-        }
-        count
-    }
-
-    fn in_zone(&mut self, zone: Option<&str>) {
-        if let Some(zone) = zone {
-            *self.crowd.entry(zone.into()).or_default() += 1;
-        }
-    }
-}
-
-fn limits_left(pool: &Pool, used: &Resources, columns: &Columns) -> Amounts {
-    let left = |name: &ResourceName| {
-        if pool.limits.contains(name) {
-            pool.limits.get(name).saturating_sub(used.get(name))
-        } else {
-            i64::MAX
-        }
-    };
-    columns.names().iter().map(left).collect()
 }

@@ -5,11 +5,15 @@
 mod places;
 mod pods;
 mod pools;
+mod topology;
+mod volumes;
 mod what_if;
 
 pub use places::{Claim, Node};
 pub use pods::{HostPort, Pod, PodId, Pods, Protocol, Shape, ShapeId};
 pub use pools::{Daemon, Pool, PoolState};
+pub use topology::{Namespace, PodTerm, Policy, Selector, Spread};
+pub use volumes::{Volume, VolumeLimit, Volumes};
 pub use what_if::{NodeSet, Prices, WhatIf};
 
 use crate::catalog::Catalog;
@@ -28,18 +32,16 @@ pub struct Snapshot {
     pub catalogs: Vec<Catalog>,
     pub daemons: Vec<Daemon>,
     pub volumes: Volumes,
+    /// Those that terms of pods select by label; a namespace that is not here has no labels.
+    pub namespaces: Vec<Namespace>,
     pub options: Options,
 }
-
-/// Persistent volumes and where they can be reached from. The full scheduler fills this; until then a pod with a
-/// volume claim carries `Constraint::Volume` and is refused.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Volumes;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     pub well_known: WellKnown,
     pub min_values: MinValuesPolicy,
+    pub preferences: PreferencePolicy,
     /// `None` switches the guard off.
     pub guard: Option<Guard>,
     /// Instance types written on one claim, cheapest first.
@@ -50,6 +52,13 @@ pub struct Options {
 pub enum MinValuesPolicy {
     Strict,
     BestEffort,
+}
+
+/// Are preferences tried as if they were required, and given up one by one, or not looked at?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PreferencePolicy {
+    Respect,
+    Ignore,
 }
 
 /// The runaway guard: how many claims of a pool may be on their way at once.
@@ -78,7 +87,8 @@ impl Snapshot {
             pools: Vec::new(),
             catalogs: Vec::new(),
             daemons: Vec::new(),
-            volumes: Volumes,
+            volumes: Volumes::default(),
+            namespaces: Vec::new(),
             options: Options::default(),
         }
     }
@@ -93,6 +103,11 @@ impl Snapshot {
             .sort_by(|a, b| b.weight.cmp(&a.weight).then_with(|| b.name.cmp(&a.name)));
         self.catalogs.sort_by(|a, b| a.class().cmp(b.class()));
         self.daemons.sort_by(|a, b| a.name.cmp(&b.name));
+        self.namespaces.sort();
+        for namespace in &mut self.namespaces {
+            namespace.labels.sort_unstable();
+        }
+        self.volumes.limits.sort();
         self
     }
 
@@ -120,6 +135,7 @@ impl Default for Options {
         Self {
             well_known: WellKnown::default(),
             min_values: MinValuesPolicy::Strict,
+            preferences: PreferencePolicy::Respect,
             guard: Some(Guard {
                 at_least: 5,
                 percent: 10,

@@ -23,6 +23,9 @@ pub struct Node {
     /// The part of `used` that daemons take.
     pub daemons: Resources,
     pub ports: Vec<HostPort>,
+    /// How many volumes of a driver it takes, as its CSINode says: `None` is no limit. A driver that is not named takes its
+    /// type's limit.
+    pub volume_limits: Vec<(Arc<str>, Option<u32>)>,
     pub initialized: bool,
     /// Being deleted or disrupted: gives no room and counts against no limit.
     pub leaving: bool,

@@ -4,13 +4,16 @@
 //! distinct shapes and not with the number of pods.
 
 use crate::requirements::Requirement;
+use crate::requirements::Text;
 use crate::resources::{ResourceName, Resources};
+use crate::snapshot::{PodTerm, Spread, Volume};
 use crate::taints::Toleration;
 use crate::why::{Constraint, Why};
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use rustc_hash::FxBuildHasher;
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -24,6 +27,19 @@ pub struct Shape {
     pub terms: Vec<Vec<Requirement>>,
     pub tolerations: Vec<Toleration>,
     pub ports: Vec<HostPort>,
+    pub namespace: Text,
+    /// The pod's own labels. `Pods::gather` keeps those that some selector asks for.
+    pub labels: Vec<(Text, Text)>,
+    /// Preferred node affinity with its weights.
+    pub preferred: Vec<(i32, Vec<Requirement>)>,
+    pub spreads: Vec<Spread>,
+    /// Required pod affinity: all of these must hold.
+    pub near: Vec<PodTerm>,
+    /// Required pod anti-affinity.
+    pub apart: Vec<PodTerm>,
+    pub preferred_near: Vec<(i32, PodTerm)>,
+    pub preferred_apart: Vec<(i32, PodTerm)>,
+    pub volumes: Vec<Volume>,
     /// Hard constraints this planner cannot honour yet, with a name to show.
     pub beyond: Vec<(Constraint, Arc<str>)>,
     /// What could not be read; such a pod is refused with these reasons.
@@ -60,6 +76,8 @@ pub struct Pod {
     pub pending: bool,
     /// Passes that ended before its shape was tried: those go first.
     pub passed_over: u32,
+    /// The node it is bound to: there it counts for spreads and affinities.
+    pub node: Option<Arc<str>>,
     shape: ShapeId,
 }
 
@@ -83,6 +101,7 @@ impl Pod {
             created,
             pending: true,
             passed_over: 0,
+            node: None,
             shape: ShapeId(0),
         }
     }
@@ -91,6 +110,14 @@ impl Pod {
         Self {
             pending: false,
             ..Self::pending(name, uid, created)
+        }
+    }
+
+    #[must_use]
+    pub fn on(self, node: impl Into<Arc<str>>) -> Self {
+        Self {
+            node: Some(node.into()),
+            ..self
         }
     }
 
@@ -104,9 +131,13 @@ impl Pods {
     ///
     /// Order of shapes: passed over before, then cpu and memory descending, then the oldest pod, then its name.
     pub fn gather(list: impl IntoIterator<Item = (Pod, Shape)>) -> Self {
+        let mut list: Vec<(Pod, Shape)> = list.into_iter().collect();
+        for (_, shape) in &mut list {
+            shape.resolve();
+        }
+        blank_what_nobody_asks_for(&mut list);
         let mut groups: IndexMap<Shape, Vec<Pod>, FxBuildHasher> = IndexMap::default();
-        for (pod, mut shape) in list {
-            shape.requests = shape.requests.with(ResourceName::Pods, 1).without_zeros();
+        for (pod, shape) in list {
             groups.entry(shape).or_default().push(pod);
         }
         for members in groups.values_mut() {
@@ -170,6 +201,67 @@ impl Pods {
 
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
+    }
+}
+
+impl Shape {
+    /// Each pod counts as one of `pods`; selectors take the pod's own labels where they ask for them.
+    fn resolve(&mut self) {
+        let requests = std::mem::take(&mut self.requests);
+        self.requests = requests.with(ResourceName::Pods, 1).without_zeros();
+        self.labels.sort_unstable();
+        self.labels.dedup_by(|a, b| a.0 == b.0);
+        let labels = &self.labels;
+        for spread in &mut self.spreads {
+            spread.resolve(labels);
+        }
+        let preferred = self.preferred_near.iter_mut().chain(&mut self.preferred_apart);
+        let terms = self.near.iter_mut().chain(&mut self.apart);
+        for term in terms.chain(preferred.map(|(_, term)| term)) {
+            term.resolve(labels);
+        }
+    }
+
+    /// All terms about other pods, required or preferred.
+    pub(crate) fn pod_terms(&self) -> impl Iterator<Item = &PodTerm> {
+        let preferred = self.preferred_near.iter().chain(&self.preferred_apart);
+        let terms = self.near.iter().chain(&self.apart);
+        terms.chain(preferred.map(|(_, term)| term))
+    }
+}
+
+/// Labels that no selector asks for, the namespace if there are no selectors, and the names of claims that one pod has for
+/// itself make no difference to where a pod can go.
+fn blank_what_nobody_asks_for(list: &mut [(Pod, Shape)]) {
+    let mut keys: BTreeSet<Text> = BTreeSet::new();
+    let mut selected = false;
+    let mut users: BTreeMap<Text, u32> = BTreeMap::new();
+    for (_, shape) in list.iter() {
+        let spreads = shape.spreads.iter().map(|spread| spread.selector.as_ref());
+        let terms = shape.pod_terms().map(|term| term.selector.as_ref());
+        for selector in spreads.chain(terms).flatten() {
+            selected = true;
+            for expression in selector.expressions() {
+                if !keys.contains(expression.key()) {
+                    keys.insert(expression.key().into());
+                }
+            }
+        }
+        for volume in &shape.volumes {
+            *users.entry(volume.claim.clone()).or_default() += 1;
+        }
+    }
+    for (_, shape) in list {
+        shape.labels.retain(|(key, _)| keys.contains(key));
+        if !selected {
+            shape.namespace = Text::default();
+        }
+        for volume in &mut shape.volumes {
+            if users.get(&volume.claim).is_none_or(|users| *users < 2) {
+                volume.claim = Text::default();
+            }
+        }
+        shape.volumes.sort_unstable();
     }
 }
 

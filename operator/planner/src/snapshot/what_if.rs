@@ -65,6 +65,12 @@ impl NodeSet {
     pub fn contains(&self, id: NodeId) -> bool {
         self.0.contains(id.0 as usize)
     }
+
+    pub fn ids(&self) -> impl Iterator<Item = NodeId> {
+        self.0
+            .ones()
+            .map(|at| NodeId(u32::try_from(at).unwrap_or(u32::MAX)))
+    }
 }
 
 impl FromIterator<NodeId> for NodeSet {

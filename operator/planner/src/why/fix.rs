@@ -29,6 +29,23 @@ impl Why {
                 hint: Some(hint), ..
             } => format!("write {hint}"),
             Self::NoTypeWithLabel { asked, .. } => format!("change the pod's term {asked}"),
+            Self::VolumesApart => "put the pod's volumes where one node can reach them all".to_owned(),
+            Self::VolumeElsewhere { key } => {
+                format!("let the pod's terms on {key} admit the place of its volumes")
+            }
+            Self::TopologyUnknown { key } => {
+                format!("give nodes or a NodePool the label {key}, or use another topologyKey")
+            }
+            Self::SpreadUnmet { key, max_skew, .. } => format!(
+                "make room where {key} is emptiest, raise maxSkew above {max_skew}, or use ScheduleAnyway"
+            ),
+            Self::AffinityUnmet { selector, .. } => {
+                format!("run a pod that matches {selector} first")
+            }
+            Self::AntiAffinityUnmet { key, .. } | Self::UnwantedThere { key, .. } => {
+                format!("allow more values of {key}, or prefer instead of requiring")
+            }
+            Self::VolumeLimit { most, .. } => format!("use at most {most} such volumes in one pod"),
             Self::HostPortTaken { port, .. } => format!("use another host port than {port}"),
             _ => return None,
         })

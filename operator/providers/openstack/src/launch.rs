@@ -25,7 +25,11 @@ pub(crate) async fn launch(
 ) -> Result<Instance, CloudError> {
     let draft = Draft::new(spec, order)?;
     let (networks, side) = ports(client, spec, order).await?;
-    let secrets = vec![order.user_data.secret().clone(), draft.user_data.clone()];
+    let secrets: Vec<SecretString> = order.user_data.secrets().cloned().collect();
+    // A fault of the server or its console may quote it later.
+    for secret in &secrets {
+        client.keep_quiet_about(secret.clone());
+    }
     let outcome = client.create_server(draft.body(&networks), secrets).await;
     match outcome {
         Ok(id) => Ok(instance(order, draft.kind, id, side)),

@@ -121,6 +121,15 @@ impl Provider for OpenStack {
         terminate::terminate(&self.client, what).await
     }
 
+    async fn terminate_only(&self, who: &Identity, id: &InstanceId) -> Result<(), CloudError> {
+        if who.cluster != self.cluster {
+            return Err(CloudError::Rejected {
+                said: Said::new("the instance is of another cluster"),
+            });
+        }
+        terminate::terminate_only(&self.client, who, id).await
+    }
+
     async fn reboot(&self, id: &InstanceId, operation: &str) -> Result<(), CloudError> {
         reboot::reboot(&self.client, &self.cluster, id, operation).await
     }

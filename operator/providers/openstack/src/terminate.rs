@@ -4,7 +4,7 @@
 //! deleted that does not carry the claim's identity.
 
 use cloud::{CloudError, Footprint, InstanceState, identity};
-use planner::Identity;
+use planner::{Identity, InstanceId};
 
 use crate::client::Client;
 use crate::client::ports::Port;
@@ -29,6 +29,18 @@ pub(crate) async fn terminate(client: &Client, what: &Footprint) -> Result<(), C
         return Ok(());
     }
     match end_ports(client, what).await? {
+        Left::UnderWay => Ok(()),
+        Left::Nothing => Err(CloudError::Gone),
+    }
+}
+
+/// This server and no other. Ports of ours that it leaves behind are described as the claim's and go with the claim.
+pub(crate) async fn terminate_only(
+    client: &Client,
+    who: &Identity,
+    id: &InstanceId,
+) -> Result<(), CloudError> {
+    match end_server(client, id.as_str(), who).await? {
         Left::UnderWay => Ok(()),
         Left::Nothing => Err(CloudError::Gone),
     }

@@ -17,7 +17,8 @@ use planner::lifecycle::launch::{AfterCreate, Outcome, after_create};
 use planner::lifecycle::ledger::AttemptState;
 
 use super::Draft;
-use super::launch::{After, change_last, created, waits};
+use super::launch::{Absent, After, change_last, created, waits};
+use super::register::form_in_use;
 use crate::bootstrap::{TOKEN_NAMESPACE, Telling, Token, needs_token};
 use crate::controllers::Turn;
 use crate::controllers::queue::Again;
@@ -30,10 +31,10 @@ const LATER: Duration = Duration::from_secs(10);
 
 pub(super) async fn turn(
     hub: &Shared,
-    claim: NodeClaim,
-    mut draft: Draft,
+    (claim, mut draft): (NodeClaim, Draft),
     known: &Known,
     who: Identity,
+    _looked: Absent,
 ) -> Result<After, Turn> {
     let order = match order(hub, &claim, known, who.clone()).await {
         Ok(order) => order,
@@ -46,7 +47,7 @@ pub(super) async fn turn(
         Err(Halt::Turn(turn)) => return Err(turn),
     };
     tracing::info!(claim = claim.name_any(), instance_type = %order.offering.instance_type, zone = %order.offering.zone, "launching");
-    let answer = known.launch(&order).await;
+    let answer = known.provider.launch(&order).await;
     let (outcome, said) = meaning(&answer);
     match after_create(outcome) {
         AfterCreate::RecordCreated(_) => match &answer {
@@ -180,9 +181,10 @@ async fn order(
     };
     let telling = Telling {
         claim,
-        known,
+        class: &known.class,
         reach: &hub.reach,
         secrets: &hub.secrets,
+        form: form_in_use(&hub.mirror.nodes.all()),
     };
     Ok(Order {
         identity: who,
@@ -196,7 +198,7 @@ async fn order(
         user_data: telling
             .user_data(token.as_ref())
             .await
-            .map_err(Halt::Says)?,
+            .map_err(|bad| Halt::Says(bad.message))?,
         marks: marks(hub, claim),
     })
 }

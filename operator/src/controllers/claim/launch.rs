@@ -11,13 +11,12 @@ use planner::lifecycle::ledger::{Attempt, AttemptState, Ledger};
 use planner::{Identity, InstanceId};
 use serde_json::json;
 
-use super::{Draft, create, finalizers, has_finalizer, told};
+use super::{Draft, account, create, finalizers, has_finalizer, told};
 use crate::controllers::Turn;
 use crate::controllers::queue::Again;
-use crate::hub::{Shared, pool_of};
+use crate::hub::Shared;
 use crate::ingest;
 use crate::ledger;
-use crate::metrics::because;
 use crate::providers::Known;
 
 /// How a launch turn ended.
@@ -63,21 +62,41 @@ pub(super) async fn turn(hub: &Shared, claim: NodeClaim) -> Result<After, Turn> 
             hub.write.claim(&claim, change).await?;
             Ok(After::Done(Again::Now))
         }
-        Step::Record(attempt) => {
-            let ledger = Ledger {
-                cluster: hub.cluster.clone(),
-                epoch: hub.epoch,
-                attempts: vec![attempt],
-            };
-            ledger::record(&hub.write, &claim, &ledger).await?;
-            Ok(After::Done(Again::Now))
-        }
+        Step::Record(attempt) => record(hub, claim, attempt).await,
         Step::AdoptOrCreate(attempt) => adopt_or_create(hub, claim, attempt).await,
         Step::Watch(id) => watch(hub, claim, id).await,
         Step::Terminate(_) => end_attempt(hub, claim).await,
         Step::DeleteClaim(why) => delete(hub, &claim, &why).await,
     }
 }
+
+/// Writes down what is about to be tried, and in whose account, before anything is.
+async fn record(hub: &Shared, claim: NodeClaim, attempt: Attempt) -> Result<After, Turn> {
+    let class = &claim.spec.node_class_ref.name;
+    let known = hub.providers.get(class);
+    let Some(known) = known.filter(|known| known.resolved().is_some()) else {
+        return Ok(class_not_ready(hub, claim));
+    };
+    let ledger = Ledger {
+        cluster: hub.cluster.clone(),
+        epoch: hub.epoch,
+        account: known.account(),
+        attempts: vec![attempt],
+    };
+    ledger::record(&hub.write, &claim, &ledger).await?;
+    Ok(After::Done(Again::Now))
+}
+
+fn class_not_ready(hub: &Shared, claim: NodeClaim) -> After {
+    let class = &claim.spec.node_class_ref.name;
+    let said = format!("OpenStackNodeClass {class} is not ready; see its conditions");
+    let mut draft = Draft::of(hub, &claim);
+    draft.waits("Launched", "NodeClassNotReady", &said);
+    waits(claim, draft, BUILDING)
+}
+
+/// Proof that nothing carries the claim's identity, good for one create in the same turn. Only a look makes one.
+pub(super) struct Absent(());
 
 async fn adopt_or_create(hub: &Shared, claim: NodeClaim, attempt: Attempt) -> Result<After, Turn> {
     let class = &claim.spec.node_class_ref.name;
@@ -86,10 +105,13 @@ async fn adopt_or_create(hub: &Shared, claim: NodeClaim, attempt: Attempt) -> Re
         hub.providers.get(class),
         ingest::claim::identity(&claim, &hub.cluster),
     ) else {
-        let said = format!("OpenStackNodeClass {class} is not usable; see its conditions");
-        draft.waits("Launched", "NodeClassNotReady", &said);
-        return Ok(waits(claim, draft, BUILDING));
+        return Ok(class_not_ready(hub, claim));
     };
+    if let Some(said) = account::stranger(&claim, &known) {
+        account::tell(hub, &claim, &known, &said).await;
+        draft.waits("Launched", account::CHANGED, &said);
+        return Ok(waits(claim, draft, BUILDING));
+    }
     let found = known.provider.find(&who).await;
     if let Err(error) = &found {
         draft.waits("Launched", "LookingForInstance", &error.to_string());
@@ -111,7 +133,7 @@ async fn adopt_or_create(hub: &Shared, claim: NodeClaim, attempt: Attempt) -> Re
             if attempt.said.is_some() {
                 return Ok(waits(claim, draft, Duration::from_secs(30)));
             }
-            create::turn(hub, claim, draft, &known, who).await
+            create::turn(hub, (claim, draft), &known, who, Absent(())).await
         }
         AfterLook::Adopt { keep, terminate } => {
             for twin in instances.iter().filter(|one| terminate.contains(&one.id)) {
@@ -137,10 +159,12 @@ pub(super) fn waits(claim: NodeClaim, draft: Draft, after: Duration) -> After {
     }
 }
 
-/// Our marks are on it twice: it is ours, and it is one too many. The sweep of a later turn asks again.
+/// Two instances carry the marks of one claim: this one is too many. It alone may go: the other has the same identity. Should
+/// it stay, the sweep removes it.
 async fn remove_twin(known: &Known, twin: &Instance) {
     tracing::warn!(instance = %twin.id, "a second instance of one claim; removing it");
-    if let Err(error) = known.terminate(&Footprint::of(twin)).await {
+    let removed = known.provider.terminate_only(&twin.identity, &twin.id);
+    if let Err(error) = removed.await {
         tracing::warn!(instance = %twin.id, %error, "the second instance is not gone yet");
     }
 }
@@ -205,7 +229,14 @@ async fn watch(hub: &Shared, claim: NodeClaim, id: InstanceId) -> Result<After, 
     let Some(known) = hub.providers.get(&claim.spec.node_class_ref.name) else {
         return Ok(waits(claim, draft, BUILDING));
     };
-    match known.provider.get(&id).await {
+    let looked = match account::stranger(&claim, &known) {
+        None => known.provider.get(&id).await,
+        Some(said) => {
+            account::tell(hub, &claim, &known, &said).await;
+            Err(CloudError::unknown(&said))
+        }
+    };
+    match looked {
         Ok(instance) => {
             if let Some(failure) = instance.failure() {
                 fail(hub, &claim, &failure).await
@@ -287,10 +318,7 @@ async fn delete(hub: &Shared, claim: &NodeClaim, why: &NoInstance) -> Result<Aft
     };
     hub.tell_claim(claim, true, "InsufficientCapacity", said)
         .await;
-    hub.counts
-        .claims_disrupted
-        .get_or_create(&because("insufficient_capacity", pool_of(claim)))
-        .inc();
+    hub.counts.disrupted(claim, "insufficient_capacity");
     hub.write.delete(&hub.access.claims(), claim).await?;
     Ok(After::Done(Again::Now))
 }

@@ -2,6 +2,7 @@
 //!
 //! Each turn reads the claim from the API server and never from the mirror: what is decided here costs money.
 
+pub mod account;
 mod create;
 mod initialize;
 mod launch;

@@ -1,11 +1,18 @@
 //! What does `solve` decide?
 
+mod affinities;
 mod bought;
+mod checker;
 mod cost;
 mod departures;
+mod domains;
+mod packing;
 mod placed;
 mod properties;
 mod refused;
+mod spreads;
+mod suite;
+mod volumes;
 mod what_ifs;
 pub(crate) mod world;
 

@@ -180,7 +180,7 @@ fn reasons_are_the_same_whatever_the_order_of_pools_and_types() {
 #[test]
 fn when_the_steps_run_out_the_rest_is_unserved_and_what_is_placed_stays() {
     let snapshot = world("node n1 cpu=9\npod a cpu=4\npod b cpu=3\npod c cpu=2");
-    let schedule = solve(&WhatIf::nothing_changes(&snapshot), Budget { steps: 2 });
+    let schedule = solve(&WhatIf::nothing_changes(&snapshot), Budget::steps(2));
     assert_eq!(
         schedule.text(&snapshot),
         "a -> n1\nb -> n1\nshape 2 unserved"

@@ -5,9 +5,11 @@ use crate::identity::ClassRef;
 use crate::requirements::{Operator, Requirement};
 use crate::resources::{ResourceName, Resources};
 use crate::snapshot::{
-    Claim, Daemon, Guard, HostPort, MinValuesPolicy, Node, Pod, Pods, Pool, PoolState, Protocol,
-    Shape, Snapshot,
+    Claim, Daemon, Guard, HostPort, MinValuesPolicy, Namespace, Node, Pod, PodTerm, Pods, Policy,
+    Pool, PoolState, PreferencePolicy, Protocol, Selector, Shape, Snapshot, Spread, Volume,
+    VolumeLimit,
 };
+use crate::labels;
 use crate::taints::{Effect, Taint, Toleration, TolerationOperator};
 use crate::why::Constraint;
 use jiff::Timestamp;
@@ -106,7 +108,18 @@ impl<'a> Line<'a> {
             };
             (constraint, name.into())
         });
+        let mut labels = self.labels();
+        labels.sort_unstable();
         Shape {
+            namespace: self.get("ns").unwrap_or("default").into(),
+            labels,
+            preferred: self.all("prefer").map(|text| weighted(text, |rest| rest.split(';').map(requirement).collect())).collect(),
+            spreads: self.all("spread").map(spread).collect(),
+            near: self.all("near").map(pod_term).collect(),
+            apart: self.all("apart").map(pod_term).collect(),
+            preferred_near: self.all("prefer-near").map(|text| weighted(text, pod_term)).collect(),
+            preferred_apart: self.all("prefer-apart").map(|text| weighted(text, pod_term)).collect(),
+            volumes: self.all("volume").map(volume).collect(),
             requests: self.amounts(),
             selector: self
                 .under("select")
@@ -122,6 +135,101 @@ impl<'a> Line<'a> {
     }
 }
 
+/// `zone`, `host` and `ct` stand for the well-known keys.
+fn key(text: &str) -> &str {
+    match text {
+        "zone" => labels::ZONE,
+        "host" => labels::HOSTNAME,
+        "ct" => labels::CAPACITY_TYPE,
+        "arch" => labels::ARCH,
+        other => other,
+    }
+}
+
+/// `7:rest`.
+fn weighted<T>(text: &str, rest: impl Fn(&str) -> T) -> (i32, T) {
+    let (weight, text) = text.split_once(':').unwrap();
+    (weight.parse().unwrap(), rest(text))
+}
+
+/// `app=web,rev!=1,team,!gone,size~a|b`; empty means all pods, `-` none.
+fn selector(text: &str) -> Option<Selector> {
+    let one = |word: &str| {
+        let read = |key: &str, operator, values: &[&str]| Requirement::label(key, operator, values).unwrap();
+        if let Some((key, value)) = word.split_once("!=") {
+            read(key, Operator::NotIn, &[value])
+        } else if let Some((key, value)) = word.split_once('=') {
+            read(key, Operator::In, &[value])
+        } else if let Some((key, values)) = word.split_once('~') {
+            read(key, Operator::In, &values.split('|').collect::<Vec<_>>())
+        } else if let Some(key) = word.strip_prefix('!') {
+            read(key, Operator::DoesNotExist, &[])
+        } else {
+            read(word, Operator::Exists, &[])
+        }
+    };
+    let words = text.split(',').filter(|word| !word.is_empty());
+    (text != "-").then(|| Selector::new(words.map(one)))
+}
+
+/// `zone:1:app=web` with more words behind colons: `soft`, `min3`, `any-node`, `no-taints`, `key.rev`.
+fn spread(text: &str) -> Spread {
+    let mut parts = text.split(':');
+    let (topology, skew) = (parts.next().unwrap(), parts.next().unwrap());
+    let mut spread = Spread::new(
+        key(topology),
+        skew.parse().unwrap(),
+        selector(parts.next().unwrap_or("")),
+    );
+    for word in parts {
+        match word {
+            "soft" => spread.hard = false,
+            "any-node" => spread.node_affinity = Policy::Ignore,
+            "no-taints" => spread.node_taints = Policy::Honor,
+            word => match word.strip_prefix("key.") {
+                Some(label) => spread.match_label_keys.push(label.into()),
+                None => spread.min_domains = word.strip_prefix("min").unwrap().parse().unwrap(),
+            },
+        }
+    }
+    spread
+}
+
+/// `zone:app=web` with more words behind colons: `ns.prod`, `ns-all`, `ns-with.env=prod`, `key.rev`, `other.rev`.
+fn pod_term(text: &str) -> PodTerm {
+    let mut parts = text.split(':');
+    let topology = parts.next().unwrap();
+    let mut term = PodTerm::new(key(topology), selector(parts.next().unwrap_or("")));
+    for word in parts {
+        let (kind, rest) = word.split_once('.').unwrap_or((word, ""));
+        match kind {
+            "ns" => term.namespaces.push(rest.into()),
+            "ns-all" => term.namespace_selector = Some(Selector::everything()),
+            "ns-with" => term.namespace_selector = selector(rest),
+            "key" => term.match_label_keys.push(rest.into()),
+            "other" => term.mismatch_label_keys.push(rest.into()),
+            other => panic!("no such word: {other}"),
+        }
+    }
+    term
+}
+
+/// `data:csi:a|b`: the claim, its driver (or nothing) and the zones it can be reached from.
+fn volume(text: &str) -> Volume {
+    let mut parts = text.split(':');
+    let (claim, driver) = (parts.next().unwrap(), parts.next().unwrap_or(""));
+    let zones = parts.next().unwrap_or("").split('|').filter(|zone| !zone.is_empty());
+    let one = |zone: &str| match zone.strip_prefix('@') {
+        Some(host) => vec![Requirement::one_of(labels::HOSTNAME, [host])],
+        None => vec![Requirement::one_of(labels::ZONE, [zone])],
+    };
+    Volume {
+        claim: claim.into(),
+        driver: (!driver.is_empty()).then(|| driver.into()),
+        alternatives: zones.map(one).collect(),
+    }
+}
+
 /// `key:Operator:a|b:minValues`.
 fn requirement(text: &str) -> Requirement {
     let parts: Vec<&str> = text.split(':').collect();
@@ -132,7 +240,7 @@ fn requirement(text: &str) -> Requirement {
         .map(|values| values.split('|').collect())
         .unwrap_or_default();
     let min_values = parts.get(3).map(|number| number.parse().unwrap());
-    Requirement::new(parts[0], operator, &values)
+    Requirement::new(key(parts[0]), operator, &values)
         .unwrap()
         .with_min_values(min_values)
 }
@@ -173,6 +281,16 @@ pub(crate) fn world(text: &str) -> Snapshot {
                 });
             }
             "min-values" => snapshot.options.min_values = MinValuesPolicy::BestEffort,
+            "preferences" => snapshot.options.preferences = PreferencePolicy::Ignore,
+            "namespace" => snapshot.namespaces.push(Namespace {
+                name: line.name.into(),
+                labels: line.words.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
+            }),
+            "volume-limit" => snapshot.volumes.limits.push(VolumeLimit {
+                instance_type: line.get("type").map(Into::into),
+                driver: line.name.into(),
+                most: line.get("most").unwrap().parse().unwrap(),
+            }),
             "max-types" => snapshot.options.max_types = line.name.parse().unwrap(),
             "known" => {
                 snapshot.options.well_known = crate::labels::WellKnown::with([line.name.into()]);
@@ -260,6 +378,11 @@ fn node(line: &Line<'_>) -> Node {
         used,
         daemons: Resources::parse(line.under("daemons")).unwrap(),
         ports: line.ports(),
+        volume_limits: line
+            .under("volumes")
+            .into_iter()
+            .map(|(driver, most)| (driver.into(), most.parse().ok()))
+            .collect(),
         initialized: line.get("uninitialized").is_none(),
         leaving: line.get("leaving").is_some(),
     }
@@ -302,6 +425,7 @@ fn pod(line: &Line<'_>) -> Vec<(Pod, Shape)> {
     let pod = |name: String| {
         let mut pod = Pod::pending(name.clone(), name, now());
         pod.pending = line.kind == "pod";
+        pod.node = line.get("on").map(Into::into);
         pod.passed_over = line
             .get("passed-over")
             .map_or(0, |times| times.parse().unwrap());

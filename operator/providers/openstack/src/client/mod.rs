@@ -113,7 +113,7 @@ impl Ask {
 impl Client {
     pub fn new(credentials: Credentials, transport: Transport, clock: Arc<dyn Clock>) -> Self {
         for secret in credentials.secrets() {
-            transport.redactor().learn(secret);
+            transport.redactor().keep(secret);
         }
         Self {
             transport,
@@ -126,6 +126,11 @@ impl Client {
         self.auth
             .session(&self.transport, self.clock.as_ref())
             .await
+    }
+
+    /// From now on nobody reads this in a text of the vendor, in whatever call it comes.
+    pub(crate) fn keep_quiet_about(&self, secret: SecretString) {
+        self.transport.redactor().learn(secret);
     }
 
     /// A text of the vendor that came outside an error, fit to be read by anybody.

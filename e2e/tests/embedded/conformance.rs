@@ -1,0 +1,48 @@
+//! Does the embedded API do what every Kubernetes API must, in process and over sockets?
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Result;
+use emulators::fronts::engine::{Clock, Engine};
+use emulators::fronts::https;
+use emulators::fronts::kubernetes::ApiService;
+use emulators::kubernetes::Kubernetes;
+use emulators::kubernetes::users::User;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+
+#[tokio::test(start_paused = true)]
+async fn the_conformance_suite_holds_in_process_on_virtual_time() -> Result<()> {
+    let started = Instant::now();
+    let start = "2026-01-01T00:00:00Z".parse()?;
+    let engine = Engine::new(
+        Kubernetes::new(1, start),
+        Clock::tokio(start),
+        Box::new(|_| {}),
+    );
+    let time = tokio::spawn(Arc::clone(&engine).keep_time());
+    let client = Client::new(ApiService::new(engine, User::admin()), "default");
+    let count = e2e::conformance::all(&client).await?;
+    println!("{count} behaviours in {:?}", started.elapsed());
+    time.abort();
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_conformance_suite_holds_over_https() -> Result<()> {
+    let engine = Engine::new(
+        Kubernetes::new(1, jiff::Timestamp::now()),
+        Clock::Wall,
+        Box::new(|_| {}),
+    );
+    let served = https::serve("127.0.0.1:0".parse()?, engine).await?;
+    let config = Config::from_custom_kubeconfig(
+        Kubeconfig::from_yaml(&served.kubeconfig())?,
+        &KubeConfigOptions::default(),
+    )
+    .await?;
+    let count = e2e::conformance::all(&Client::try_from(config)?).await?;
+    println!("{count} behaviours");
+    Ok(())
+}

@@ -1,0 +1,5 @@
+//! Which scenarios hold on the embedded Kubernetes?
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod conformance;
+mod kubectl;

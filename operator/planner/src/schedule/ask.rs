@@ -1,0 +1,162 @@
+//! What does one attempt ask of a place, once everything about it is looked up?
+
+use super::columns::Amounts;
+use super::counters::{CounterId, Traits};
+use super::domains::KeyId;
+use super::ground::Ground;
+use super::relax::Attempt;
+use super::rules::{Books, Rule, Says};
+use crate::requirements::Text;
+use crate::snapshot::{Policy, Shape};
+use crate::taints::{self, Preferred};
+
+/// A shape as it is worked with.
+pub(super) struct Wanted<'a> {
+    pub(super) shape: &'a Shape,
+    pub(super) traits: &'a Traits,
+    pub(super) amounts: Amounts,
+    /// Claims of volumes shared with others, and their columns: attached once per node.
+    pub(super) shared: Vec<(Text, usize)>,
+    /// Counters that somebody in this run looks at and that count this shape.
+    pub(super) counted: Vec<CounterId>,
+}
+
+pub(super) struct Ask<'a> {
+    pub(super) wanted: &'a Wanted<'a>,
+    pub(super) attempt: &'a Attempt,
+    /// By domain of a label.
+    pub(super) rules: Vec<Rule>,
+    /// By host.
+    pub(super) hosts: Vec<Rule>,
+    /// Keys of the rules.
+    pub(super) gates: Vec<KeyId>,
+    /// These and the keys under which the pods will be counted: on a new claim they must be decided.
+    pub(super) pins: Vec<KeyId>,
+    /// A place must take at least so many: pods that must be together look for room for all first.
+    pub(super) need: u32,
+}
+
+impl<'a> Ask<'a> {
+    pub(super) fn of(
+        ground: &Ground<'_>,
+        wanted: &'a Wanted<'a>,
+        attempt: &'a Attempt,
+        books: &Books,
+    ) -> Self {
+        let mut ask = Self {
+            wanted,
+            attempt,
+            rules: Vec::new(),
+            hosts: Vec::new(),
+            gates: Vec::new(),
+            pins: Vec::new(),
+            need: 1,
+        };
+        for (says, counter, policy) in said(wanted, attempt) {
+            ask.add(ground, books, (says, counter), policy);
+        }
+        for rule in &ask.rules {
+            ask.gates.extend(rule.key);
+        }
+        ask.gates.sort_unstable();
+        ask.gates.dedup();
+        ask.pins.clone_from(&ask.gates);
+        let list = &ground.counters.list;
+        let counted = wanted.counted.iter();
+        ask.pins
+            .extend(counted.filter_map(|counter| list[*counter as usize].key));
+        ask.pins.sort_unstable();
+        ask.pins.dedup();
+        ask
+    }
+
+    /// Would one domain more or less full make a difference after every single pod?
+    pub(super) fn balances(&self) -> bool {
+        self.rules.iter().any(Rule::balances)
+    }
+
+    fn add(
+        &mut self,
+        ground: &Ground<'_>,
+        books: &Books,
+        (says, counter): (Says, CounterId),
+        policy: Policy,
+    ) {
+        let mine = self.wanted.traits.counted.contains(&counter);
+        let nobody = books.total(counter) == 0;
+        let idle = match says {
+            Says::Unwanted => nobody,
+            Says::Apart => nobody && !mine,
+            Says::Near | Says::Spread { .. } => false,
+        };
+        if idle {
+            return;
+        }
+        let key = ground.counters.list[counter as usize].key;
+        let mut rule = Rule {
+            says,
+            counter,
+            key,
+            mine,
+            known: Vec::new(),
+            compared: Vec::new(),
+        };
+        let Some(key) = key else {
+            self.hosts.push(rule);
+            return;
+        };
+        if matches!(says, Says::Spread { .. }) {
+            rule.known = self.known(ground, (counter, key), policy);
+            let own = self.attempt.strict.get(ground.domains.name(key));
+            let values = ground.domains.values(key).iter();
+            let compared = values.zip(&rule.known);
+            rule.compared = compared
+                .map(|(value, known)| *known && own.is_none_or(|own| own.has(value)))
+                .collect();
+        }
+        self.rules.push(rule);
+    }
+
+    /// The domains where a node is or can be bought, as far as the constraint looks.
+    fn known(
+        &self,
+        ground: &Ground<'_>,
+        (counter, key): (CounterId, KeyId),
+        policy: Policy,
+    ) -> Vec<bool> {
+        let mut known = ground.counters.seen[counter as usize].clone();
+        let tolerations = &self.wanted.shape.tolerations;
+        for (at, stock) in ground.stocks.iter().enumerate() {
+            let Ok(stock) = stock else { continue };
+            let barred = policy == Policy::Honor
+                && taints::first_untolerated(&stock.pool.taints, tolerations, Preferred::Accept)
+                    .is_some();
+            if !barred {
+                let sold = ground.domains.sold_by(key, at);
+                known.iter_mut().zip(sold).for_each(|(known, sold)| *known |= sold);
+            }
+        }
+        known
+    }
+}
+
+/// The constraints of an attempt with their counters; anti-affinity of others last.
+fn said(wanted: &Wanted<'_>, attempt: &Attempt) -> Vec<(Says, CounterId, Policy)> {
+    let (shape, traits) = (wanted.shape, wanted.traits);
+    let spread = |at: &usize| {
+        let spread = &shape.spreads[*at];
+        let says = Says::Spread {
+            max_skew: spread.max_skew,
+            min_domains: spread.min_domains,
+        };
+        (says, traits.spreads[*at], spread.node_taints)
+    };
+    let plain = |says: Says| move |counter: &CounterId| (says, *counter, Policy::Honor);
+    let near = attempt.near.iter().map(|at| &traits.preferred_near[*at]);
+    let apart = attempt.apart.iter().map(|at| &traits.preferred_apart[*at]);
+    let mut all: Vec<_> = attempt.spreads.iter().map(spread).collect();
+    all.extend(traits.near.iter().chain(near).map(plain(Says::Near)));
+    all.extend(traits.apart.iter().chain(apart).map(plain(Says::Apart)));
+    all.extend(traits.unwanted.iter().map(plain(Says::Unwanted)));
+    all
+}

@@ -1,0 +1,237 @@
+//! Which claim of this run takes the next pods, or which one is opened for them?
+//!
+//! First room that costs nothing, then room up to a claim's target, then a new claim of the heaviest pool that suits; a
+//! claim grows beyond its target before a lighter pool is asked.
+
+use super::ask::Ask;
+use super::fill::{Tuple, conflict};
+use super::lots::LotId;
+use super::opens::Room;
+use super::run::{Run, count};
+use crate::snapshot::PodId;
+use crate::taints;
+use smallvec::SmallVec;
+
+/// One choice of domains for a claim.
+pub(super) struct Choice {
+    pub(super) domains: Tuple,
+    alive: bool,
+    /// By kind of room: claims before this one cannot take any more.
+    cursors: [usize; 3],
+    /// By lot of a claim: what it becomes with this choice.
+    narrowed: Vec<Known>,
+    /// What can be bought, by stock.
+    pub(super) lots: Vec<(usize, LotId)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    NotYet,
+    Nothing,
+    Lot(LotId),
+}
+
+impl Run<'_> {
+    /// All choices of domains under which something can be bought, or a claim of this run can be narrowed.
+    pub(super) fn choices(&mut self, ask: &Ask<'_>) -> Vec<Choice> {
+        let shelf = self.ground.shelf();
+        let mut choices: Vec<Choice> = Vec::new();
+        for (at, stock) in self.ground.stocks.iter().enumerate() {
+            let Ok(stock) = stock else { continue };
+            let tolerations = &ask.wanted.shape.tolerations;
+            let barred =
+                taints::first_untolerated(&stock.pool.taints, tolerations, ask.attempt.preferred);
+            let Some(root) = self.lots.root(at, shelf).filter(|_| barred.is_none()) else {
+                continue;
+            };
+            for way in &ask.attempt.ways {
+                let asked = self.lots.ask(way);
+                let Some(lot) = self.lots.narrow(root, asked, shelf) else {
+                    continue;
+                };
+                for (domains, lot) in self.expanded(lot, &ask.pins) {
+                    offer(&mut choices, domains, (at, lot));
+                }
+            }
+        }
+        choices
+    }
+
+    /// Places some pods in one claim, new or not; how many.
+    pub(super) fn buy(&mut self, ask: &Ask<'_>, choices: &mut [Choice], pods: &[PodId]) -> usize {
+        loop {
+            let (front, allowed) = self.front(ask, choices);
+            if front.is_empty() {
+                return 0;
+            }
+            let most = if ask.balances() { 1 } else { count(pods) };
+            let placed = self.buy_in_front(ask, choices, &front, &pods[..most.min(allowed).min(count(pods)) as usize]);
+            match placed {
+                Some(placed) => return placed,
+                None => front.iter().for_each(|at| choices[*at].alive = false),
+            }
+        }
+    }
+
+    fn buy_in_front(
+        &mut self,
+        ask: &Ask<'_>,
+        choices: &mut [Choice],
+        front: &[usize],
+        pods: &[PodId],
+    ) -> Option<usize> {
+        for room in [Room::Spare, Room::Target] {
+            for at in front {
+                if let Some(placed) = self.grow(ask, &mut choices[*at], room, pods) {
+                    return Some(placed);
+                }
+            }
+        }
+        let fresh = self.best_fresh(ask, choices, front, count(pods));
+        let first = front.iter().filter_map(|at| choices[*at].lots.first());
+        let heaviest = first.map(|(stock, _)| *stock).min();
+        match fresh {
+            Some(fresh) if Some(fresh.stock) == heaviest => self.open(ask, fresh, pods),
+            fresh => {
+                for at in front {
+                    if let Some(placed) = self.grow(ask, &mut choices[*at], Room::Any, pods) {
+                        return Some(placed);
+                    }
+                }
+                self.open(ask, fresh?, pods)
+            }
+        }
+    }
+
+    /// The emptiest choices that may take one more, and how many each may take at least.
+    fn front(&self, ask: &Ask<'_>, choices: &[Choice]) -> (SmallVec<[usize; 8]>, u32) {
+        let floors: SmallVec<[u32; 4]> =
+            ask.rules.iter().map(|rule| rule.floor(&self.books)).collect();
+        let mut front: SmallVec<[usize; 8]> = SmallVec::new();
+        let (mut lightest, mut most) = (u32::MAX, u32::MAX);
+        for (at, choice) in choices.iter().enumerate() {
+            if !choice.alive {
+                continue;
+            }
+            let allowed = self.allowance(ask, &ask.pins, &choice.domains, &floors);
+            if allowed == 0 {
+                continue;
+            }
+            let weight = self.weight(ask, &ask.pins, &choice.domains);
+            if weight < lightest {
+                front.clear();
+                (lightest, most) = (weight, u32::MAX);
+            }
+            if weight == lightest {
+                front.push(at);
+                most = most.min(allowed);
+            }
+        }
+        (front, most)
+    }
+
+    /// The next claim of this run that takes one of the pods in such room.
+    fn grow(
+        &mut self,
+        ask: &Ask<'_>,
+        choice: &mut Choice,
+        room: Room,
+        pods: &[PodId],
+    ) -> Option<usize> {
+        let cursor = room as usize;
+        while let Some(at) = self.opens.next(room, choice.cursors[cursor], &ask.wanted.amounts) {
+            choice.cursors[cursor] = at;
+            let lot = self.opens.list[at].lot;
+            if let Some(lot) = self.narrowed(ask, choice, lot)
+                && let Some(growth) = self.growth(ask, (at, lot), room, count(pods))
+            {
+                return self.apply(ask, at, growth, pods);
+            }
+            choice.cursors[cursor] = at + 1;
+        }
+        choice.cursors[cursor] = self.opens.list.len();
+        None
+    }
+
+    /// What a claim's lot becomes when it takes such pods under this choice.
+    fn narrowed(&mut self, ask: &Ask<'_>, choice: &mut Choice, lot: LotId) -> Option<LotId> {
+        let at = lot as usize;
+        if at >= choice.narrowed.len() {
+            choice.narrowed.resize(at + 1, Known::NotYet);
+        }
+        if choice.narrowed[at] == Known::NotYet {
+            let found = self.narrow_to(ask, choice, lot);
+            choice.narrowed[at] = found.map_or(Known::Nothing, Known::Lot);
+        }
+        match choice.narrowed[at] {
+            Known::Lot(lot) => Some(lot),
+            Known::NotYet | Known::Nothing => None,
+        }
+    }
+
+    fn narrow_to(&mut self, ask: &Ask<'_>, choice: &Choice, lot: LotId) -> Option<LotId> {
+        let shelf = self.ground.shelf();
+        let stock = shelf.stocks[self.lots.list[lot as usize].stock].as_ref().ok()?;
+        let tolerations = &ask.wanted.shape.tolerations;
+        let barred =
+            taints::first_untolerated(&stock.pool.taints, tolerations, ask.attempt.preferred);
+        if barred.is_some() {
+            return None;
+        }
+        for way in &ask.attempt.ways {
+            let asked = self.lots.ask(way);
+            let mut found = self.lots.narrow(lot, asked, shelf);
+            for (key, domain) in ask.pins.iter().zip(&choice.domains) {
+                found = found.and_then(|lot| self.lots.pin(lot, (*key, *domain), shelf));
+            }
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
+    /// The lot cut into one per combination of domains of these keys.
+    fn expanded(&mut self, lot: LotId, keys: &[usize]) -> Vec<(Tuple, LotId)> {
+        const MOST: usize = 4096;
+        let shelf = self.ground.shelf();
+        let mut all = vec![(Tuple::new(), lot)];
+        for key in keys {
+            let mut next = Vec::new();
+            for (domains, lot) in all {
+                for domain in self.lots.possible(lot, *key, shelf) {
+                    let Some(lot) = self.lots.pin(lot, (*key, domain), shelf) else {
+                        continue;
+                    };
+                    let mut domains = domains.clone();
+                    domains.push(domain);
+                    next.push((domains, lot));
+                }
+            }
+            next.truncate(MOST);
+            all = next;
+        }
+        all
+    }
+
+    /// May the claim take the pod's ports beside those it has?
+    pub(super) fn ports_fit(&self, ask: &Ask<'_>, at: usize) -> bool {
+        !conflict(&ask.wanted.shape.ports, &self.opens.list[at].ports)
+    }
+}
+
+fn offer(choices: &mut Vec<Choice>, domains: Tuple, lot: (usize, LotId)) {
+    let known = choices.iter_mut().find(|choice| choice.domains == domains);
+    match known {
+        // The first way that suits is the one a pod takes.
+        Some(choice) if choice.lots.iter().any(|(stock, _)| *stock == lot.0) => {}
+        Some(choice) => choice.lots.push(lot),
+        None => choices.push(Choice {
+            domains,
+            alive: true,
+            cursors: [0; 3],
+            narrowed: Vec::new(),
+            lots: vec![lot],
+        }),
+    }
+}

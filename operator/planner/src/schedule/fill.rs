@@ -1,0 +1,291 @@
+//! How many pods of a shape go into each room that is there or on its way?
+//!
+//! Rooms are sorted into buckets by the domains that the shape's constraints look at; the emptiest allowed bucket is
+//! served first. Without such constraints there is one bucket and rooms are filled in order.
+
+use super::ask::Ask;
+use super::columns::{copies, take};
+use super::domains::NONE;
+use super::run::{Run, count};
+use crate::labels;
+use crate::requirements::{Requirements, Undefined};
+use crate::snapshot::{HostPort, PodId};
+use crate::taints;
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+use smallvec::SmallVec;
+
+pub(super) type Tuple = SmallVec<[u32; 3]>;
+
+/// Rooms that suit the shape, by domains.
+pub(super) struct Buckets {
+    list: Vec<Bucket>,
+    /// By kind of room: does it suit?
+    suits: Vec<Option<bool>>,
+    /// Where a walk without buckets stands.
+    cursor: usize,
+}
+
+struct Bucket {
+    domains: Tuple,
+    rooms: Vec<usize>,
+    cursor: usize,
+    /// How many pods its rooms take together, as far as that matters.
+    room: u64,
+}
+
+impl Run<'_> {
+    pub(super) fn buckets(&self, ask: &Ask<'_>, wanted: usize) -> Buckets {
+        let rooms = &self.ground.rooms;
+        let mut buckets = Buckets {
+            list: Vec::new(),
+            suits: vec![None; rooms.kinds().len()],
+            cursor: 0,
+        };
+        if ask.gates.is_empty() {
+            return buckets;
+        }
+        let mut found: IndexMap<Tuple, usize, FxBuildHasher> = IndexMap::default();
+        for at in 0..rooms.len() {
+            let most = self.room_cap(at, ask);
+            if most == 0 || !self.room_suits(at, ask, &mut buckets.suits) {
+                continue;
+            }
+            let key = |key: &usize| self.ground.counters.domain_of_room(at, *key);
+            let domains: Tuple = ask.gates.iter().map(key).collect();
+            let bucket = *found.entry(domains.clone()).or_insert_with(|| {
+                buckets.list.push(Bucket {
+                    domains,
+                    rooms: Vec::new(),
+                    cursor: 0,
+                    room: 0,
+                });
+                buckets.list.len() - 1
+            });
+            let bucket = &mut buckets.list[bucket];
+            bucket.rooms.push(at);
+            bucket.room = (bucket.room + u64::from(most)).min(wanted as u64);
+        }
+        buckets
+    }
+
+    /// Puts pods into rooms as long as some room takes one; the rest is returned.
+    pub(super) fn fill<'p>(
+        &mut self,
+        ask: &Ask<'_>,
+        buckets: &mut Buckets,
+        pods: &'p [PodId],
+    ) -> &'p [PodId] {
+        if ask.gates.is_empty() {
+            return self.fill_in_order(ask, buckets, pods);
+        }
+        let mut waiting = pods;
+        while !waiting.is_empty() {
+            let Some((at, allowed)) = self.next_bucket(ask, buckets) else {
+                break;
+            };
+            let bucket = &mut buckets.list[at];
+            let room = bucket.rooms[bucket.cursor];
+            let most = self.room_cap(room, ask);
+            if most == 0 {
+                bucket.cursor += 1;
+                continue;
+            }
+            let most = if ask.balances() { 1 } else { most };
+            let pods = most.min(allowed).min(count(waiting));
+            waiting = self.enter_room(ask, room, pods, waiting);
+        }
+        waiting
+    }
+
+    fn fill_in_order<'p>(
+        &mut self,
+        ask: &Ask<'_>,
+        buckets: &mut Buckets,
+        pods: &'p [PodId],
+    ) -> &'p [PodId] {
+        let mut waiting = pods;
+        while buckets.cursor < self.ground.rooms.len() && !waiting.is_empty() {
+            let room = buckets.cursor;
+            buckets.cursor += 1;
+            let most = self.room_cap(room, ask);
+            if most == 0 || !self.room_suits(room, ask, &mut buckets.suits) {
+                continue;
+            }
+            let pods = most.min(count(waiting));
+            waiting = self.enter_room(ask, room, pods, waiting);
+            // Who began a group of pods that stay together has closed all other rooms.
+        }
+        waiting
+    }
+
+    /// The emptiest bucket that may take one more, and how many it may take.
+    fn next_bucket(&self, ask: &Ask<'_>, buckets: &Buckets) -> Option<(usize, u32)> {
+        let floors: SmallVec<[u32; 4]> =
+            ask.rules.iter().map(|rule| rule.floor(&self.books)).collect();
+        let begins = ask.rules.iter().any(|rule| rule.begins(&self.books));
+        let mut best: Option<((std::cmp::Reverse<u64>, u32, usize), usize, u32)> = None;
+        for (at, bucket) in buckets.list.iter().enumerate() {
+            if bucket.cursor >= bucket.rooms.len() {
+                continue;
+            }
+            let allowed = self.allowance(ask, &ask.gates, &bucket.domains, &floors);
+            if allowed == 0 {
+                continue;
+            }
+            let weight = self.weight(ask, &ask.gates, &bucket.domains);
+            let room = if begins { bucket.room } else { 0 };
+            let rank = (std::cmp::Reverse(room), weight, bucket.rooms[bucket.cursor]);
+            if best.as_ref().is_none_or(|(known, ..)| rank < *known) {
+                best = Some((rank, at, allowed));
+            }
+        }
+        best.map(|(_, at, allowed)| (at, allowed))
+    }
+
+    /// How many more pods the domains take, under all rules.
+    pub(super) fn allowance(
+        &self,
+        ask: &Ask<'_>,
+        keys: &[usize],
+        domains: &[u32],
+        floors: &[u32],
+    ) -> u32 {
+        let mut least = u32::MAX;
+        for (rule, floor) in ask.rules.iter().zip(floors) {
+            let domain = domain_under(keys, domains, rule.key);
+            least = least.min(rule.allowance(&self.books, domain, *floor));
+            if least == 0 {
+                break;
+            }
+        }
+        least
+    }
+
+    pub(super) fn weight(&self, ask: &Ask<'_>, keys: &[usize], domains: &[u32]) -> u32 {
+        let weight = |rule: &super::rules::Rule| {
+            rule.weight(&self.books, domain_under(keys, domains, rule.key))
+        };
+        ask.rules.iter().map(weight).fold(0, u32::saturating_add)
+    }
+
+    /// How many more pods the host takes, as far as others on it are concerned.
+    pub(super) fn host_cap(&self, ask: &Ask<'_>, host: usize) -> u32 {
+        let host = super::index(host);
+        let caps = ask.hosts.iter().map(|rule| rule.allowance(&self.books, host, 0));
+        caps.min().unwrap_or(u32::MAX)
+    }
+
+    fn enter_room<'p>(
+        &mut self,
+        ask: &Ask<'_>,
+        room: usize,
+        pods: u32,
+        waiting: &'p [PodId],
+    ) -> &'p [PodId] {
+        let (placed, waiting) = waiting.split_at(pods as usize);
+        let width = self.ground.columns.width();
+        let row = &mut self.free[room * width..(room + 1) * width];
+        take(row, &ask.wanted.amounts, pods);
+        let known = &self.ground.rooms.list[room];
+        if !ask.wanted.shape.ports.is_empty() || !ask.wanted.shared.is_empty() {
+            let taken = self.taken.entry(room).or_default();
+            taken.ports.extend(&ask.wanted.shape.ports);
+            for (claim, column) in &ask.wanted.shared {
+                if !known.attached.contains(claim) && !taken.attached.contains(claim) {
+                    row[*column] -= 1;
+                    taken.attached.push(claim.clone());
+                }
+            }
+        }
+        self.count_in_room(&ask.wanted.counted, room, pods);
+        self.settle(known.spot, placed);
+        waiting
+    }
+
+    /// How many pods of the shape the room takes by amounts, ports, volumes and hosts.
+    fn room_cap(&self, at: usize, ask: &Ask<'_>) -> u32 {
+        if self.closed[at] {
+            return 0;
+        }
+        let width = self.ground.columns.width();
+        let row = &self.free[at * width..(at + 1) * width];
+        let mut most = copies(row, &ask.wanted.amounts);
+        if most == 0 {
+            return 0;
+        }
+        if !ask.wanted.shared.is_empty() {
+            most = most.min(self.beside_shared(at, row, ask));
+        }
+        if !ask.wanted.shape.ports.is_empty() && most > 0 {
+            most = u32::from(!self.port_taken(at, &ask.wanted.shape.ports));
+        }
+        if !ask.hosts.is_empty() && most > 0 {
+            most = most.min(self.host_cap(ask, at));
+        }
+        if most < ask.need { 0 } else { most }
+    }
+
+    /// Shared volumes that are not attached there take their part first.
+    fn beside_shared(&self, at: usize, row: &[i64], ask: &Ask<'_>) -> u32 {
+        let known = &self.ground.rooms.list[at].attached;
+        let taken = self.taken.get(&at);
+        let mut row: super::columns::Amounts = row.into();
+        for (claim, column) in &ask.wanted.shared {
+            let there = known.contains(claim)
+                || taken.is_some_and(|taken| taken.attached.contains(claim));
+            if !there {
+                row[*column] -= 1;
+                if row[*column] < 0 {
+                    return 0;
+                }
+            }
+        }
+        copies(&row, &ask.wanted.amounts)
+    }
+
+    fn port_taken(&self, at: usize, ports: &[HostPort]) -> bool {
+        let taken = self.taken.get(&at).map_or(&[][..], |taken| &taken.ports);
+        conflict(ports, &self.ground.rooms.list[at].ports) || conflict(ports, taken)
+    }
+
+    fn room_suits(&self, at: usize, ask: &Ask<'_>, known: &mut [Option<bool>]) -> bool {
+        let room = &self.ground.rooms.list[at];
+        let named = |way: &Requirements| way.contains(labels::HOSTNAME);
+        if ask.attempt.ways.iter().any(named) {
+            // A volume that only one host reaches: each room has its own answer.
+            return self.kind_suits(room.kind, ask, Some(&room.hostname));
+        }
+        *known[room.kind].get_or_insert_with(|| self.kind_suits(room.kind, ask, None))
+    }
+
+    fn kind_suits(&self, kind: usize, ask: &Ask<'_>, hostname: Option<&str>) -> bool {
+        let Some((place, taints)) = self.ground.rooms.kind(kind) else {
+            return false;
+        };
+        let shape = ask.wanted.shape;
+        if taints::first_untolerated(taints, &shape.tolerations, ask.attempt.preferred).is_some() {
+            return false;
+        }
+        let fits = |way: &Requirements| match (hostname, way.get(labels::HOSTNAME)) {
+            (Some(name), Some(asked)) => {
+                let mut rest = way.clone();
+                rest.remove(labels::HOSTNAME);
+                asked.has(name) && place.compatible(&rest, Undefined::Refused).is_ok()
+            }
+            _ => place.compatible(way, Undefined::Refused).is_ok(),
+        };
+        ask.attempt.ways.iter().any(fits)
+    }
+}
+
+/// The domain of a key in a tuple of domains.
+fn domain_under(keys: &[usize], domains: &[u32], key: Option<usize>) -> u32 {
+    let at = key.and_then(|key| keys.iter().position(|known| *known == key));
+    at.map_or(NONE, |at| domains[at])
+}
+
+pub(super) fn conflict(ours: &[HostPort], theirs: &[HostPort]) -> bool {
+    ours.iter()
+        .any(|our| theirs.iter().any(|their| our.conflicts(their)))
+}

@@ -1,0 +1,83 @@
+//! What of a snapshot can be worked out before anybody is placed?
+//!
+//! Built once; thousands of what-ifs are then answered from it.
+
+use super::columns::Columns;
+use super::counters::{Counters, Traits};
+use super::daemons;
+use super::domains::Domains;
+use super::existing::Rooms;
+use super::lots::Shelf;
+use super::run::Run;
+use super::stock::Stock;
+use super::strategy;
+use super::{Budget, Schedule};
+use crate::snapshot::{PoolId, PoolState, Prices, Snapshot, WhatIf};
+use crate::taints::Effect;
+use crate::why::Why;
+
+pub struct Ground<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) columns: Columns,
+    /// By pool weight; a pool that cannot sell keeps its reason.
+    pub(super) stocks: Vec<Result<Stock<'a>, Why>>,
+    pub(super) rooms: Rooms,
+    pub(super) domains: Domains,
+    pub(super) counters: Counters,
+    /// By shape.
+    pub(super) traits: Vec<Traits>,
+    /// Somewhere a `PreferNoSchedule` taint exists.
+    pub(super) soft_taints: bool,
+}
+
+impl<'a> Ground<'a> {
+    /// At the snapshot's own prices, or at others.
+    pub fn of(snapshot: &'a Snapshot, prices: Option<&'a Prices>) -> Self {
+        let view = WhatIf {
+            prices,
+            ..WhatIf::nothing_changes(snapshot)
+        };
+        let columns = Columns::of(snapshot);
+        let landers = daemons::landers(snapshot);
+        let rooms = Rooms::of(snapshot, &columns, &landers);
+        let selling = snapshot
+            .pools
+            .iter()
+            .enumerate()
+            .filter(|(_, pool)| pool.state != PoolState::Fixed);
+        let stocks: Vec<_> = selling
+            .map(|(at, _)| Stock::of(&view, PoolId(super::index(at)), &columns, &landers))
+            .collect();
+        let domains = Domains::of(snapshot, &stocks, &rooms);
+        let (counters, traits) = Counters::of(snapshot, &domains, &rooms);
+        let mut taints = snapshot.pools.iter().flat_map(|pool| &pool.taints);
+        let soft_pool = taints.any(|taint| taint.effect == Effect::PreferNoSchedule);
+        Self {
+            snapshot,
+            columns,
+            stocks,
+            soft_taints: soft_pool || rooms.have_soft_taints(),
+            rooms,
+            domains,
+            counters,
+            traits,
+        }
+    }
+
+    /// Plans the pending pods of a view of this snapshot. Prices are those the ground was laid with.
+    pub fn solve(&self, view: &WhatIf<'_>, limits: Budget) -> Schedule {
+        strategy::best(self, view, limits)
+    }
+
+    /// The first plan that comes to mind, for questions asked by the thousand: one strategy, no comparison.
+    pub fn sketch(&self, view: &WhatIf<'_>, limits: Budget) -> Schedule {
+        Run::new(self, view, limits, strategy::Strategy::Efficient).finished()
+    }
+
+    pub(super) fn shelf(&self) -> Shelf<'_, 'a> {
+        Shelf {
+            stocks: &self.stocks,
+            domains: &self.domains,
+        }
+    }
+}
