@@ -67,7 +67,7 @@ pub(super) fn freeze(
 fn passed_by(all: &Gathered) -> Vec<String> {
     let one = |(kind, count): (&String, &usize)| {
         let objects = if *count == 1 { "object" } else { "objects" };
-        format!("{count} {objects} of kind {kind} mean nothing to a plan and were passed by")
+        format!("passed by, because a plan does not look at them: {count} {objects} of kind {kind}")
     };
     all.passed_by.iter().map(one).collect()
 }

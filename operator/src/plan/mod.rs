@@ -96,6 +96,14 @@ pub fn run(asked: &Asked) -> ExitCode {
     }
 }
 
+/// The JSON schemas of what goes in and what comes out, by the name of their file in `docs/reference`.
+pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
+    vec![
+        ("plan-catalog", schemars::schema_for!(CatalogFile)),
+        ("plan", schemars::schema_for!(Plan)),
+    ]
+}
+
 /// Reads, plans, tells.
 pub fn answer(asked: &Asked, now: Timestamp) -> Result<Answer, Trouble> {
     let started = Instant::now();
