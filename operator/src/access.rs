@@ -5,8 +5,10 @@
 use crds::karpenter::{NodeClaim, NodePool};
 use crds::openstack::v1::OpenStackNodeClass;
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, PersistentVolumeClaim, Pod, Secret};
+use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::{Api, Client};
 
 /// One right, with its reason.
@@ -56,7 +58,7 @@ pub const GRANTS: &[Grant] = &[
         "",
         "namespaces",
         &["get"],
-        "the uid of kube-system identifies the cluster",
+        "the uid of kube-system identifies the cluster; joiner.dev/paused on our own stops us",
     ),
     cluster(
         "apps",
@@ -69,6 +71,18 @@ pub const GRANTS: &[Grant] = &[
         "poddisruptionbudgets",
         READ,
         "what holds a node back",
+    ),
+    cluster(
+        "",
+        "persistentvolumeclaims",
+        READ,
+        "which volumes belong to pods that stay on a node to its end",
+    ),
+    cluster(
+        "storage.k8s.io",
+        "volumeattachments",
+        READ,
+        "a node goes when the volumes of its pods are detached",
     ),
     cluster("karpenter.sh", "nodepools", READ, "what may be bought"),
     cluster(
@@ -193,6 +207,14 @@ impl Access {
         Api::all(self.client.clone())
     }
 
+    pub fn volume_claims(&self) -> Api<PersistentVolumeClaim> {
+        Api::all(self.client.clone())
+    }
+
+    pub fn attachments(&self) -> Api<VolumeAttachment> {
+        Api::all(self.client.clone())
+    }
+
     pub fn pools(&self) -> Api<NodePool> {
         Api::all(self.client.clone())
     }
@@ -213,8 +235,7 @@ impl Access {
         Api::namespaced(self.client.clone(), namespace)
     }
 
-    /// For the event recorder, which writes nothing but events.
-    pub fn for_events(&self) -> Client {
-        self.client.clone()
+    pub fn events_in(&self, namespace: &str) -> Api<Event> {
+        Api::namespaced(self.client.clone(), namespace)
     }
 }

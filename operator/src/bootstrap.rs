@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 use kube::config::Kubeconfig;
+use openstack::provider_id::{Form, prefix};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::ingest;
@@ -38,6 +39,8 @@ pub struct Telling<'a> {
     pub known: &'a Known,
     pub reach: &'a Reach,
     pub secrets: &'a SecretReader,
+    /// How provider ids are written in this cluster.
+    pub form: Form,
 }
 
 /// Six letters and digits that belong to this claim alone, as far as 31 bits can tell.
@@ -196,7 +199,7 @@ impl Telling<'_> {
             ca_pem: ca_pem.ok_or_else(|| missing("the CA of the API server", "caBundle"))?,
             token: token.text(),
             node_name: Expression::literal(&self.claim.name_any()),
-            provider_id: Expression::instance_id_after("openstack:///"),
+            provider_id: Expression::instance_id_after(&prefix(&self.form)),
             labels: self.claim.labels().clone(),
             taints,
             kubelet: openstack::kubelet::settings(spec.kubelet.as_ref()),

@@ -13,6 +13,7 @@ pub const REASONS: &[&str] = &[
     "UnregisteredTaintMissing",
     "LivenessTimeout",
     "FailedDraining",
+    "AwaitingVolumeDetachment",
     "TerminationGracePeriodExpiring",
     "DisruptionTerminating",
     "GhostFound",

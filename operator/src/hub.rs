@@ -1,5 +1,6 @@
 //! What do all controllers share?
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use runtime::{Clock, Dice};
 
 use crate::access::Access;
 use crate::bootstrap::Reach;
+use crate::brakes::Brake;
 use crate::metrics::Counts;
 use crate::mirror::Mirror;
 use crate::providers::Providers;
@@ -57,6 +59,9 @@ pub struct Hub {
     pub clock: Clock,
     pub wake: Wake,
     pub counts: Counts,
+    pub brake: Brake,
+    /// Pools that the runaway guard holds back, as the last plan found, each with what is to be said.
+    pub guarded: Mutex<BTreeMap<String, String>>,
     pub dice: Mutex<Dice>,
 }
 
@@ -66,6 +71,23 @@ impl Hub {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .secret()
+    }
+
+    /// What holds a pool back at this moment, if the runaway guard does.
+    pub fn guard_of(&self, pool: &str) -> Option<String> {
+        let guarded = self.guarded.lock().unwrap_or_else(PoisonError::into_inner);
+        guarded.get(pool).cloned()
+    }
+
+    /// Remembers what the last plan found; returns the pools for which that is news.
+    pub fn guard(&self, fresh: BTreeMap<String, String>) -> Vec<String> {
+        let mut guarded = self.guarded.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *guarded, fresh);
+        let all: std::collections::BTreeSet<_> = before.keys().chain(guarded.keys()).collect();
+        let changed = all
+            .into_iter()
+            .filter(|pool| before.get(*pool) != guarded.get(*pool));
+        changed.cloned().collect()
     }
 
     pub async fn tell_claim(&self, claim: &NodeClaim, warning: bool, reason: &str, note: String) {

@@ -6,6 +6,7 @@ pub mod bootstrap;
 pub mod brakes;
 pub mod conditions;
 pub mod controllers;
+pub mod events;
 pub mod explain;
 pub mod hub;
 pub mod ingest;

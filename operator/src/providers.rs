@@ -14,7 +14,7 @@ use planner::{Catalog, ClusterId};
 use runtime::Clock;
 use runtime::lease::Leadership;
 
-use crate::brakes;
+use crate::brakes::{self, Brake};
 use crate::mirror::Store;
 
 /// Secrets a class refers to, as read by the process.
@@ -117,7 +117,7 @@ impl Known {
 pub struct Leave {
     pub leadership: Leadership,
     pub clock: Clock,
-    pub paused: bool,
+    pub brake: Brake,
     pub classes: Store<OpenStackNodeClass>,
 }
 
@@ -157,8 +157,8 @@ struct ClassLeave {
 
 impl MayAct for ClassLeave {
     fn may_act(&self) -> Result<Permit, Refusal> {
-        if self.leave.paused {
-            return Err(Refusal("paused by --paused".to_owned()));
+        if let Some(by) = self.leave.brake.pulled() {
+            return Err(Refusal(format!("paused by {by}")));
         }
         let class = self.leave.classes.get(&self.class);
         if class.is_some_and(|class| brakes::is_paused(&*class)) {

@@ -2,6 +2,7 @@
 //!
 //! Everything is one future: dropping it is a crash, and nothing of it goes on behind.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,9 +16,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::access::Access;
 use crate::bootstrap::{Reach, cluster_info};
+use crate::brakes::{self, Brake};
 use crate::controllers::{claim, class, collect, disrupt, drain, drive, pool, provision};
 use crate::hub::{Hub, Settings, Shared};
-use crate::metrics::Counts;
+use crate::metrics::calls::Counted;
+use crate::metrics::{Counts, levels};
 use crate::mirror::Mirror;
 use crate::providers::{Leave, Open, Providers};
 use crate::secrets::SecretReader;
@@ -76,40 +79,68 @@ pub async fn run(mut world: World, stop: CancellationToken) -> anyhow::Result<()
 async fn work(world: World, leadership: Leadership, identity: &str) {
     let access = Access::new(world.client.clone());
     let mirror = Mirror::empty();
-    let (wake, woken) = wake::channels(world.clock.clone());
+    let counts = Counts::new(&world.metrics);
+    let (wake, woken) = wake::channels(world.clock.clone(), counts.pods.clone());
     let watching = mirror.clone().run(
         access.clone(),
         wake.clone(),
         world.readiness.clone(),
         CancellationToken::new(),
     );
-    let leading = lead(world, leadership, identity, (access, mirror, wake, woken));
+    let eyes = Eyes {
+        access,
+        mirror,
+        wake,
+        counts,
+    };
+    let leading = lead(world, leadership, identity, eyes, woken);
     tokio::join!(watching, leading);
+}
+
+/// What is there before we lead.
+struct Eyes {
+    access: Access,
+    mirror: Mirror,
+    wake: Wake,
+    counts: Counts,
 }
 
 async fn lead(
     mut world: World,
     mut leadership: Leadership,
     identity: &str,
-    (access, mirror, wake, woken): (Access, Mirror, Wake, Woken),
+    eyes: Eyes,
+    woken: Woken,
 ) {
+    let Eyes {
+        access,
+        mirror,
+        wake,
+        counts,
+    } = eyes;
     let cluster = cluster_id(&access).await;
     let Some(held) = leadership.acquired().await else {
         return std::future::pending().await;
     };
     let reach = reach(&access, &world.settings.reach).await;
     let settings = world.settings.clone();
+    let brake = brake(&access, &settings).await;
     let leave = Leave {
         leadership: leadership.clone(),
         clock: world.clock.clone(),
-        paused: settings.paused,
+        brake: brake.clone(),
         classes: mirror.classes.clone(),
     };
     let mut namespaces = vec![settings.namespace.clone()];
     namespaces.extend(settings.secret_namespaces.iter().cloned());
+    let open = Arc::new(Counted {
+        open: world.open.clone(),
+        calls: counts.calls.clone(),
+        clock: world.clock.clone(),
+    });
     let hub = Arc::new(Hub {
-        write: Write::new(access.clone(), leadership, identity),
-        providers: Providers::new(world.open.clone(), cluster.clone(), leave),
+        write: Write::new(access.clone(), leadership, identity, world.clock.clone()),
+        providers: Providers::new(open, cluster.clone(), leave),
         secrets: SecretReader {
             access: access.clone(),
             namespaces,
@@ -122,7 +153,9 @@ async fn lead(
         epoch: epoch(held),
         clock: world.clock.clone(),
         wake,
-        counts: Counts::new(&world.metrics),
+        counts,
+        brake,
+        guarded: Mutex::new(BTreeMap::new()),
         dice: Mutex::new(world.dice.fork()),
     });
     tracing::info!(cluster = %hub.cluster, epoch = hub.epoch, "leading");
@@ -152,7 +185,22 @@ async fn control(hub: Shared, woken: Woken) {
         provision::run(&hub, woken.plans),
         disrupt::run(&hub),
         collect::run(&hub),
+        brakes::run(&hub),
+        levels::run(&hub),
     );
+}
+
+/// Nothing is done before it is known whether somebody has stopped us.
+async fn brake(access: &Access, settings: &Settings) -> Brake {
+    let brake = Brake::new(settings.paused);
+    while let Err(error) = brake.read(access, &settings.namespace).await {
+        tracing::warn!(%error, namespace = settings.namespace, "our namespace cannot be read; trying again");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    if let Some(by) = brake.pulled() {
+        tracing::warn!(by, "paused: nothing is bought, disrupted or removed");
+    }
+    brake
 }
 
 fn epoch(held: Held) -> u64 {

@@ -7,11 +7,14 @@ use crds::karpenter::{NodeClaim, NodePool};
 use crds::openstack::v1::OpenStackNodeClass;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::ResourceExt;
 use runtime::Clock;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::brakes::is_paused;
 use crate::ingest;
+use crate::metrics::PodTimes;
 
 type Keys = UnboundedSender<String>;
 
@@ -25,6 +28,7 @@ pub struct Wake {
     plans: Keys,
     clock: Clock,
     pod_events: PodEvents,
+    times: PodTimes,
 }
 
 /// The controllers' side.
@@ -57,7 +61,7 @@ impl PodEvents {
     }
 }
 
-pub fn channels(clock: Clock) -> (Wake, Woken) {
+pub fn channels(clock: Clock, times: PodTimes) -> (Wake, Woken) {
     let (claims, claims_woken) = unbounded_channel();
     let (drains, drains_woken) = unbounded_channel();
     let (pools, pools_woken) = unbounded_channel();
@@ -71,6 +75,7 @@ pub fn channels(clock: Clock) -> (Wake, Woken) {
         plans,
         clock,
         pod_events: PodEvents::default(),
+        times,
     };
     let woken = Woken {
         claims: claims_woken,
@@ -105,6 +110,7 @@ impl Wake {
     }
 
     pub fn pod(&self, old: Option<&Pod>, new: Option<&Pod>, listing: bool) {
+        self.times.changed(old, new, self.clock.now());
         if new.is_some_and(ingest::pod::is_pending) && !old.is_some_and(ingest::pod::is_pending) {
             tell(
                 &self.plans,
@@ -143,6 +149,13 @@ impl Wake {
         tell(&self.drains, name);
     }
 
+    /// A node that was drained may wait for its volumes.
+    pub fn attachment(&self, old: Option<&VolumeAttachment>, new: Option<&VolumeAttachment>) {
+        if let Some(attachment) = new.or(old) {
+            tell(&self.drains, attachment.spec.node_name.clone());
+        }
+    }
+
     pub fn claim(&self, old: Option<&NodeClaim>, new: Option<&NodeClaim>) {
         let Some(claim) = new.or(old) else { return };
         tell(&self.claims, claim.name_any());
@@ -160,8 +173,10 @@ impl Wake {
         let Some(pool) = new.or(old) else { return };
         tell(&self.pools, pool.name_any());
         let generation = |pool: Option<&NodePool>| pool.and_then(|pool| pool.metadata.generation);
-        let ready = |pool: Option<&NodePool>| pool.is_some_and(ingest::pool::is_ready);
-        if generation(old) != generation(new) || ready(old) != ready(new) {
+        let buys = |pool: Option<&NodePool>| {
+            pool.map(|pool| (ingest::pool::is_ready(pool), is_paused(pool)))
+        };
+        if generation(old) != generation(new) || buys(old) != buys(new) {
             self.plan();
         }
     }

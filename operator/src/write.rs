@@ -10,13 +10,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crds::karpenter::NodeClaim;
 use k8s_openapi::api::core::v1::{ObjectReference, Secret};
 use kube::api::{DeleteParams, EvictParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use kube::{Api, Resource, ResourceExt};
+use runtime::Clock;
 use runtime::lease::Leadership;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::access::Access;
+use crate::events::{Next, Reporter, Said, Told, repeated};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
@@ -57,7 +58,9 @@ pub enum WriteError {
 pub struct Write {
     access: Access,
     leadership: Leadership,
-    recorder: Recorder,
+    reporter: Reporter,
+    clock: Clock,
+    told: Told,
     ours: Written,
 }
 
@@ -93,15 +96,14 @@ impl Written {
 }
 
 impl Write {
-    pub fn new(access: Access, leadership: Leadership, reporter: &str) -> Self {
-        let reporter = Reporter {
-            controller: "karpenter".to_owned(),
-            instance: Some(reporter.to_owned()),
-        };
+    /// `identity` is how events name us.
+    pub fn new(access: Access, leadership: Leadership, identity: &str, clock: Clock) -> Self {
         Self {
-            recorder: Recorder::new(access.for_events(), reporter),
             access,
             leadership,
+            reporter: Reporter::named(identity),
+            clock,
+            told: Told::default(),
             ours: Written::default(),
         }
     }
@@ -265,25 +267,44 @@ impl Write {
         }
     }
 
-    /// Tells people. An event that cannot be written is only logged.
+    /// Tells people, once per cause. An event that cannot be written is only logged.
     pub async fn tell(&self, about: &ObjectReference, warning: bool, reason: &str, note: String) {
         if self.may_write().is_err() {
             return;
         }
-        let event = Event {
-            type_: if warning {
-                EventType::Warning
-            } else {
-                EventType::Normal
+        let said = Said::new(about, warning, reason, &note);
+        let told = match self.told.next(&said, self.clock.now()) {
+            Next::Silence => return,
+            Next::First => match self.first(&said).await {
+                // An earlier process has told it: at least twice by now.
+                Err(WriteError::Conflict) => self.again(&said, 2).await,
+                told => told,
             },
-            reason: reason.to_owned(),
-            note: Some(note.chars().take(1000).collect()),
-            action: reason.to_owned(),
-            secondary: None,
+            Next::Repeat(times) => match self.again(&said, times).await {
+                Err(WriteError::Gone) => self.first(&said).await,
+                told => told,
+            },
         };
-        if let Err(error) = self.recorder.publish(&event, about).await {
+        if let Err(error) = told {
             tracing::warn!(reason, %error, "an event could not be written");
+            self.told.forget(&said);
         }
+    }
+
+    async fn first(&self, said: &Said) -> Result<(), WriteError> {
+        let event = said.event(&self.reporter, self.clock.now());
+        let api = self.access.events_in(said.namespace());
+        let made = api.create(&PostParams::default(), &event).await;
+        made.map(drop).map_err(meaning)
+    }
+
+    async fn again(&self, said: &Said, times: i32) -> Result<(), WriteError> {
+        let change = Patch::Merge(repeated(times, self.clock.now()));
+        let api = self.access.events_in(said.namespace());
+        let patched = api
+            .patch(&said.name(), &PatchParams::default(), &change)
+            .await;
+        patched.map(drop).map_err(meaning)
     }
 }
 

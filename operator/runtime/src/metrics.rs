@@ -5,6 +5,7 @@
 
 use std::fmt::Debug;
 use std::hash::Hash;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prometheus_client::encoding::{EncodeLabelSet, text};
@@ -20,6 +21,8 @@ impl<T: EncodeLabelSet + Clone + Debug + Hash + Eq + Send + Sync + 'static> Labe
 
 pub type Counters<L> = Family<L, Counter>;
 pub type Gauges<L> = Family<L, Gauge>;
+/// Gauges of amounts that need not be whole.
+pub type Levels<L> = Family<L, Gauge<f64, AtomicU64>>;
 pub type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Seconds from half a millisecond to half a minute: the length of anything a client waits for.
@@ -54,6 +57,24 @@ impl Metrics {
     pub fn waits<L: Labels>(&self, name: &str, help: &str) -> Histograms<L> {
         let make: fn() -> Histogram = || Histogram::new(WAIT_SECONDS);
         self.register(name, help, Family::new_with_constructor(make))
+    }
+
+    pub fn levels<L: Labels>(&self, name: &str, help: &str) -> Levels<L> {
+        self.register(name, help, Levels::default())
+    }
+
+    /// Histograms over buckets of one's own.
+    pub fn histograms<L: Labels>(
+        &self,
+        name: &str,
+        help: &str,
+        make: fn() -> Histogram,
+    ) -> Histograms<L> {
+        self.register(name, help, Family::new_with_constructor(make))
+    }
+
+    pub fn histogram(&self, name: &str, help: &str, make: fn() -> Histogram) -> Histogram {
+        self.register(name, help, make())
     }
 
     /// Everything registered, in the OpenMetrics text format.

@@ -140,6 +140,12 @@ async fn report(
         Some(found) => resolved_status(&before, found),
         None => before.clone(),
     };
+    if troubles.is_empty()
+        && let Some(known) = hub.providers.get(&class.name_any())
+        && let Ok(quota) = known.provider.quota().await
+    {
+        status.quota = Some(openstack::status::left(&quota));
+    }
     status.conditions = Some(conditions(hub, class, &before, found.is_some(), troubles));
     if status == before {
         return Ok(());
@@ -200,13 +206,14 @@ fn conditions(
             },
         )
         .collect();
-    if brakes::is_paused(class) {
-        all.push(one(
-            "Paused",
-            ConditionStatus::True,
-            "Paused",
-            "annotation joiner.dev/paused: no instance is created or removed",
-        ));
+    let by = if brakes::is_paused(class) {
+        Some("annotation joiner.dev/paused")
+    } else {
+        hub.brake.pulled()
+    };
+    if let Some(by) = by {
+        let said = format!("{by}: no instance is created or removed");
+        all.push(one("Paused", ConditionStatus::True, "Paused", &said));
     }
     let (status, reason, message) = ready(&old, troubles);
     all.push(one("Ready", status, reason, &message));

@@ -17,9 +17,8 @@ use planner::collect::{Caution, Listing};
 use super::Turn;
 use crate::args::signed;
 use crate::controllers::claim::terminate;
-use crate::hub::{Shared, pool_of};
+use crate::hub::Shared;
 use crate::ingest;
-use crate::metrics::because;
 use crate::providers::Known;
 
 /// At most this many are removed in one pass of one class.
@@ -156,10 +155,7 @@ async fn judge_ghosts(
             "its instance is gone from the cloud".to_owned(),
         )
         .await;
-        hub.counts
-            .claims_disrupted
-            .get_or_create(&because("garbage_collected", pool_of(claim)))
-            .inc();
+        hub.counts.disrupted(claim, "garbage_collected");
         hub.write.delete(&hub.access.claims(), claim).await?;
     }
     seen.ghosts = sweep.seen;

@@ -17,11 +17,11 @@ use planner::{Budget, Effect, Spot, Taint, WhatIf, labels, solve};
 use serde_json::json;
 
 use super::Turn;
-use crate::brakes;
+use super::pool::stopped;
 use crate::explain;
 use crate::hub::Shared;
 use crate::ingest;
-use crate::metrics::because;
+use crate::metrics::{ByReason, Decision};
 use crate::snapshot::{self, by_node};
 use crate::write::Who;
 
@@ -33,13 +33,18 @@ pub async fn run(hub: &Shared) {
     let mut since: BTreeMap<Arc<str>, Timestamp> = BTreeMap::new();
     loop {
         tokio::time::sleep(TICK).await;
-        if hub.settings.paused {
+        if hub.brake.pulled().is_some() {
             since.clear();
             continue;
         }
         let Ok(emptiness) = look(hub).await else {
             continue; // behind: what was decided stays decided, but nothing is done
         };
+        let eligible = ByReason {
+            reason: "empty".to_owned(),
+        };
+        let count = i64::try_from(emptiness.remove.len()).unwrap_or(i64::MAX);
+        hub.counts.eligible.get_or_create(&eligible).set(count);
         let now = hub.clock.now();
         since.retain(|node, _| emptiness.remove.contains(node));
         for node in &emptiness.remove {
@@ -72,7 +77,7 @@ async fn look(hub: &Shared) -> Result<Emptiness, snapshot::Behind> {
     let bound = by_node(&hub.mirror.pods.all());
     for pool in hub.mirror.pools.all() {
         if !ingest::pool::is_ours(&pool)
-            || brakes::is_paused(&*pool)
+            || stopped(hub, &pool).is_some()
             || pool.spec.replicas.is_some()
         {
             continue;
@@ -195,10 +200,13 @@ async fn remove(hub: &Shared, name: &str) -> Result<(), Turn> {
     tracing::info!(node = name, "disrupting node(s): empty");
     hub.tell_claim(&claim, false, "DisruptionTerminating", said)
         .await;
-    hub.counts
-        .claims_disrupted
-        .get_or_create(&because("empty", crate::hub::pool_of(&claim)))
-        .inc();
+    hub.counts.disrupted(&claim, "empty");
+    let decision = Decision {
+        decision: "delete",
+        reason: "empty".to_owned(),
+        consolidation_type: "empty",
+    };
+    hub.counts.decisions.get_or_create(&decision).inc();
     hub.write.delete(&hub.access.claims(), &claim).await?;
     Ok(())
 }

@@ -1,14 +1,16 @@
 //! How is a node that was deleted emptied, and when may it go?
 //!
-//! Taint, waves through the Eviction API, instance positively gone, finalizer last.
+//! Taint, waves through the Eviction API, volumes detached, instance positively gone, finalizer last.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use cloud::{CloudError, Provider};
 use crds::karpenter::NodeClaim;
 use crds::shared::conditions::ConditionStatus;
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::ResourceExt;
+use planner::drain::PodOnNode;
 use planner::drain::waves::{Drain, NodeView, Wave, next};
 use planner::taints::DISRUPTED;
 use planner::{Effect, InstanceId, Taint, labels};
@@ -16,11 +18,11 @@ use serde_json::json;
 
 use super::claim::{Draft, finalizers, has_finalizer, terminate};
 use super::queue::Again;
-use super::{Outcome, Turn};
+use super::{Outcome, Turn, volumes};
 use crate::explain;
 use crate::hub::Shared;
 use crate::ingest;
-use crate::metrics::{Code, of_pool};
+use crate::metrics::{ByReason, Code, of_pool};
 use crate::snapshot::by_node;
 use crate::write::{Who, WriteError};
 
@@ -113,7 +115,25 @@ async fn taint(hub: &Shared, node: &Node) -> Result<bool, Turn> {
 
 async fn drain(hub: &Shared, node: &Node, claim: NodeClaim) -> Outcome {
     let mut draft = Draft::of(hub, &claim);
+    let budgets = hub.mirror.budgets.all();
+    let bound = by_node(&hub.mirror.pods.all());
+    let pods = bound.get(&node.name_any()).map_or(&[][..], Vec::as_slice);
+    let pods: Vec<(Arc<Pod>, PodOnNode)> = pods
+        .iter()
+        .map(|pod| {
+            let budgets = ingest::budget::of_pod(pod, &budgets);
+            (pod.clone(), ingest::pod::on_node(pod, budgets))
+        })
+        .collect();
+    let deadline = terminate::deadline(&claim)?;
     if draft.conditions.holds("Drained") {
+        // Once the machine has been asked to go there is nothing to wait for.
+        let ending = draft.conditions.holds("InstanceTerminating");
+        if !ending && !volumes::gate(hub, node, &pods, deadline, &mut draft).await {
+            draft.save(hub, claim).await?;
+            return Ok(Again::After(LOOK_AGAIN));
+        }
+        let claim = draft.save(hub, claim).await?;
         return instance(hub, node, &claim).await;
     }
     let since = draft.conditions.since("Drained");
@@ -128,16 +148,10 @@ async fn drain(hub: &Shared, node: &Node, claim: NodeClaim) -> Outcome {
         draft.save(hub, claim).await?;
         return Ok(Again::Now);
     }
-    let budgets = hub.mirror.budgets.all();
-    let bound = by_node(&hub.mirror.pods.all());
-    let pods = bound.get(&node.name_any()).map_or(&[][..], Vec::as_slice);
     let view = NodeView {
-        pods: pods
-            .iter()
-            .map(|pod| ingest::pod::on_node(pod, ingest::budget::of_pod(pod, &budgets)))
-            .collect(),
+        pods: pods.into_iter().map(|(_, seen)| seen).collect(),
         draining_since: since,
-        deadline: terminate::deadline(&claim)?,
+        deadline,
     };
     match next(&view, hub.clock.now()) {
         Drain::Settle { .. } => Ok(Again::After(LOOK_AGAIN)),
@@ -151,13 +165,15 @@ async fn drain(hub: &Shared, node: &Node, claim: NodeClaim) -> Outcome {
             Ok(Again::Now)
         }
         Drain::Wave(wave) => {
-            send(hub, node, &wave).await?;
+            send(hub, node, &claim, &wave).await?;
             Ok(Again::After(LOOK_AGAIN))
         }
     }
 }
 
-async fn send(hub: &Shared, node: &Node, wave: &Wave) -> Result<(), Turn> {
+async fn send(hub: &Shared, node: &Node, claim: &NodeClaim, wave: &Wave) -> Result<(), Turn> {
+    let reason = ingest::claim::condition(claim, "DisruptionReason");
+    let reason = reason.map_or("Forceful Termination", |one| one.reason.as_str());
     for (name, uid, grace) in &wave.delete {
         if let Some((namespace, name)) = name.split_once('/') {
             let grace = u32::try_from(grace.as_secs()).unwrap_or(1);
@@ -184,7 +200,12 @@ async fn send(hub: &Shared, node: &Node, wave: &Wave) -> Result<(), Turn> {
             })
             .inc();
         match answer {
-            Ok(()) | Err(WriteError::Gone | WriteError::Conflict) => {}
+            Ok(()) => {
+                let reason = reason.to_owned();
+                let drained = &hub.counts.pods_drained;
+                drained.get_or_create(&ByReason { reason }).inc();
+            }
+            Err(WriteError::Gone | WriteError::Conflict) => {}
             // Also the 500 by which the API server says that several budgets match: asked again in the next wave.
             Err(error @ (WriteError::TooMany(_) | WriteError::Api(_))) => {
                 refused.push(format!("{full}: {error}"));
@@ -224,10 +245,7 @@ async fn finish(hub: &Shared, node: &Node) -> Outcome {
     hub.write
         .merge(&hub.access.nodes(), Who::Node, node, change)
         .await?;
-    hub.counts
-        .nodes_terminated
-        .get_or_create(&of_pool(pool_of(node)))
-        .inc();
+    hub.counts.node_gone(node, hub.clock.now());
     tracing::info!(node = node.name_any(), "deleted node");
     Ok(Again::Never)
 }

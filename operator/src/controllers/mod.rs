@@ -11,6 +11,7 @@ pub mod drain;
 pub mod pool;
 pub mod provision;
 pub mod queue;
+pub mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;

@@ -1,25 +1,25 @@
 //! Is a pool ready to buy, and what does it add up to?
 
-use std::collections::BTreeMap;
-
-use crds::karpenter::NodePool;
 use crds::karpenter::hash;
+use crds::karpenter::{NodeClaim, NodePool};
 use crds::shared::class_status::ConditionStatus as ClassStatus;
 use crds::shared::conditions::ConditionStatus;
 use kube::ResourceExt;
 use planner::{ResourceName, Resources, labels};
 use serde_json::{Value, json};
 
-use super::Outcome;
 use super::queue::Again;
+use super::{Outcome, Turn};
 use crate::brakes;
 use crate::conditions::Conditions;
-use crate::hub::Shared;
+use crate::hub::{Shared, pool_of};
 use crate::ingest;
 use crate::write::Who;
 
 pub const HASH: &str = "karpenter.sh/nodepool-hash";
 pub const HASH_VERSION: &str = "karpenter.sh/nodepool-hash-version";
+/// True while more claims of the pool have not become nodes than the runaway guard allows.
+const GUARD: &str = "RunawayGuard";
 
 pub async fn turn(hub: &Shared, name: String) -> Outcome {
     let Some(pool) = hub.mirror.pools.get(&name) else {
@@ -29,6 +29,7 @@ pub async fn turn(hub: &Shared, name: String) -> Outcome {
         return Ok(Again::Never);
     }
     if let Some(change) = hash_change(&pool) {
+        migrate(hub, &pool).await?;
         hub.write
             .merge(&hub.access.pools(), Who::Class, &*pool, change)
             .await?;
@@ -64,6 +65,69 @@ fn hash_change(pool: &NodePool) -> Option<Value> {
     )
 }
 
+/// When the way of hashing has changed, the hashes of its claims say nothing: they get the pool's new one instead of drifting.
+/// A claim that had drifted before stays drifted.
+async fn migrate(hub: &Shared, pool: &NodePool) -> Result<(), Turn> {
+    let Ok(hash) = hash::node_pool_hash(&pool.spec.template) else {
+        return Ok(());
+    };
+    if pool.annotations().get(HASH_VERSION).map(String::as_str) == Some(hash::VERSION) {
+        return Ok(());
+    }
+    for claim in hub.mirror.claims.all() {
+        if ingest::claim::is_ours(&claim)
+            && pool_of(&claim) == pool.name_any()
+            && let Some(change) = rehash(&claim, &hash.to_string())
+        {
+            hub.write.claim(&claim, change).await?;
+        }
+    }
+    Ok(())
+}
+
+fn rehash(claim: &NodeClaim, hash: &str) -> Option<Value> {
+    let version = claim.annotations().get(HASH_VERSION).map(String::as_str);
+    if version == Some(hash::VERSION) {
+        return None;
+    }
+    let mut fresh = json!({ HASH_VERSION: hash::VERSION });
+    if ingest::claim::condition(claim, "Drifted").is_none() {
+        fresh[HASH] = json!(hash);
+    }
+    Some(json!({ "metadata": { "annotations": fresh } }))
+}
+
+/// Who has stopped this pool: everything, itself or its class.
+pub fn stopped(hub: &Shared, pool: &NodePool) -> Option<String> {
+    if let Some(by) = hub.brake.pulled() {
+        return Some(by.to_owned());
+    }
+    if brakes::is_paused(pool) {
+        return Some(format!("annotation {}", brakes::PAUSED));
+    }
+    let name = &pool.spec.template.spec.node_class_ref.name;
+    let class = hub.mirror.classes.get(name)?;
+    brakes::is_paused(&*class)
+        .then(|| format!("annotation {} on OpenStackNodeClass {name}", brakes::PAUSED))
+}
+
+fn brake(hub: &Shared, pool: &NodePool, conditions: &mut Conditions) {
+    match stopped(hub, pool) {
+        Some(by) => {
+            let said = format!("{by}: no node is bought or disrupted");
+            conditions.set("Paused", ConditionStatus::True, "Paused", &said);
+        }
+        None => conditions.clear("Paused"),
+    }
+    match hub.guard_of(&pool.name_any()) {
+        Some(held) => {
+            let said = format!("{held}; pods wait until they have, or are given up");
+            conditions.set(GUARD, ConditionStatus::True, "GuardReached", &said);
+        }
+        None => conditions.clear(GUARD),
+    }
+}
+
 fn status(hub: &Shared, pool: &NodePool) -> Value {
     let status = pool.status.as_ref();
     let mut conditions = Conditions::of(
@@ -82,22 +146,13 @@ fn status(hub: &Shared, pool: &NodePool) -> Value {
         ),
     }
     let generation = class_ready(hub, pool, &mut conditions);
-    if brakes::is_paused(pool) {
-        conditions.set(
-            "Paused",
-            ConditionStatus::True,
-            "Paused",
-            "annotation joiner.dev/paused: no node is bought or disrupted",
-        );
-    } else {
-        conditions.clear("Paused");
-    }
+    brake(hub, pool, &mut conditions);
     conditions.sum_up(&["ValidationSucceeded", "NodeClassReady"]);
     let (nodes, total) = totals(hub, &pool.name_any());
     json!({
         "conditions": conditions.list(),
         "nodes": nodes,
-        "resources": total,
+        "resources": ingest::written(&total),
         "nodeClassObservedGeneration": generation,
     })
 }
@@ -159,7 +214,8 @@ fn class_ready(hub: &Shared, pool: &NodePool, conditions: &mut Conditions) -> Op
     class.metadata.generation
 }
 
-fn totals(hub: &Shared, pool: &str) -> (usize, BTreeMap<String, String>) {
+/// Nodes of a pool, and what they have, nodes included.
+pub fn totals(hub: &Shared, pool: &str) -> (usize, Resources) {
     let nodes = hub.mirror.nodes.all();
     let ours: Vec<_> = nodes
         .iter()
@@ -176,8 +232,47 @@ fn totals(hub: &Shared, pool: &str) -> (usize, BTreeMap<String, String>) {
         .iter()
         .fold(zero, |sum, node| sum.plus(&ingest::node::room(node).0));
     let count = i64::try_from(ours.len()).unwrap_or(i64::MAX);
-    (
-        ours.len(),
-        ingest::written(&total.with(ResourceName::Nodes, count)),
-    )
+    (ours.len(), total.with(ResourceName::Nodes, count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(version: Option<&str>, drifted: bool) -> NodeClaim {
+        let mut annotations = json!({ HASH: "1" });
+        if let Some(version) = version {
+            annotations[HASH_VERSION] = json!(version);
+        }
+        let drifted = drifted.then(|| {
+            json!([{ "type": "Drifted", "status": "True", "reason": "r", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z" }])
+        });
+        serde_json::from_value(json!({
+            "apiVersion": "karpenter.sh/v1", "kind": "NodeClaim",
+            "metadata": { "name": "c", "annotations": annotations },
+            "spec": { "requirements": [], "nodeClassRef": { "group": "g", "kind": "k", "name": "n" } },
+            "status": { "conditions": drifted },
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_claim_hashed_in_an_older_way_gets_the_pools_new_hash_instead_of_drifting() {
+        let change = rehash(&claim(Some("v2"), false), "7").unwrap();
+        let fresh = &change["metadata"]["annotations"];
+        assert_eq!(fresh[HASH], "7");
+        assert_eq!(fresh[HASH_VERSION], hash::VERSION);
+        assert!(rehash(&claim(None, false), "7").is_some());
+    }
+
+    #[test]
+    fn a_claim_that_had_drifted_before_the_new_way_of_hashing_stays_drifted() {
+        let change = rehash(&claim(Some("v2"), true), "7").unwrap();
+        assert!(change["metadata"]["annotations"].get(HASH).is_none());
+    }
+
+    #[test]
+    fn a_claim_hashed_in_todays_way_is_not_written() {
+        assert_eq!(rehash(&claim(Some(hash::VERSION), false), "7"), None);
+    }
 }

@@ -8,17 +8,22 @@ use crds::karpenter::hash;
 use crds::karpenter::node_claim::{NodeClaimSpec, ResourceRequirements};
 use crds::shared::quantity::Quantity;
 use crds::shared::requirement::{Operator as CrdOperator, Requirement as CrdRequirement};
+use futures::StreamExt;
+use jiff::Timestamp;
 use kube::{Resource, ResourceExt};
 use planner::batch::{Arrivals, closes_at};
-use planner::{Budget, Opening, Operator, Requirement, Schedule, Snapshot, Spot, WhatIf, solve};
+use planner::{
+    Budget, Opening, Operator, Requirement, Schedule, Snapshot, Spot, WhatIf, Why, solve,
+};
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use super::claim::FINALIZER;
 use super::pool::{HASH, HASH_VERSION};
 use crate::explain;
 use crate::hub::{Shared, reference};
 use crate::ingest;
 use crate::ledger::OFFERINGS;
-use crate::metrics::because;
+use crate::metrics::PROVISIONER;
 use crate::snapshot::{self, Behind};
 
 /// Pods that got nothing are looked at again after this time.
@@ -26,16 +31,17 @@ const LOOK_AGAIN: Duration = Duration::from_secs(10);
 const BEHIND: Duration = Duration::from_millis(20);
 /// Planning ends here; whoever was not reached comes first next time.
 const STEPS: Budget = Budget { steps: 50_000_000 };
+/// Writes that go out side by side.
+const SIDE_BY_SIDE: usize = 16;
 
 pub async fn run(hub: &Shared, mut news: UnboundedReceiver<String>) {
-    // What was told to whom, so that the same is not told again and again.
-    let mut told: BTreeMap<String, String> = BTreeMap::new();
+    let mut told = Told::default();
     loop {
         if tokio::time::timeout(LOOK_AGAIN, news.recv()).await == Ok(None) {
             return;
         }
-        gather(hub, &mut news).await;
-        if hub.settings.paused {
+        let first = gather(hub, &mut news).await;
+        if hub.brake.pulled().is_some() {
             continue;
         }
         let frozen = loop {
@@ -48,17 +54,28 @@ pub async fn run(hub: &Shared, mut news: UnboundedReceiver<String>) {
             }
         };
         if frozen.pods.is_empty() {
-            told.clear();
+            told = Told::default();
+            show(hub, &frozen, &Schedule::default());
             continue;
         }
+        tracing::debug!(%first, "found provisionable pod(s)");
+        let begun = hub.clock.moment();
         let schedule = solve(&WhatIf::nothing_changes(&frozen), STEPS);
+        let took = hub.clock.moment().since(begun);
+        let planning = hub.counts.planning.get_or_create(&PROVISIONER);
+        planning.observe(took.as_secs_f64());
+        tracing::debug!(
+            openings = schedule.openings.len(),
+            "computed new nodeclaim(s) to fit pod(s)"
+        );
         act(hub, &frozen, &schedule).await;
+        show(hub, &frozen, &schedule);
         explain(hub, &frozen, &schedule, &mut told).await;
     }
 }
 
-/// Waits until the burst is over.
-async fn gather(hub: &Shared, news: &mut UnboundedReceiver<String>) {
+/// Waits until the burst is over; returns when it began.
+async fn gather(hub: &Shared, news: &mut UnboundedReceiver<String>) -> Timestamp {
     let first = hub.clock.now();
     let mut arrivals = Arrivals { first, last: first };
     loop {
@@ -69,56 +86,121 @@ async fn gather(hub: &Shared, news: &mut UnboundedReceiver<String>) {
             // A pod has a name; other news does not prolong the wait.
             Ok(Some(name)) if !name.is_empty() => arrivals.last = hub.clock.now(),
             Ok(Some(_)) => {}
-            Ok(None) | Err(_) => return,
+            Ok(None) | Err(_) => return first,
         }
     }
 }
 
 async fn act(hub: &Shared, frozen: &Snapshot, schedule: &Schedule) {
-    for opening in &schedule.openings {
-        let Some(claim) = claim(hub, frozen, opening) else {
-            tracing::warn!(opening = %opening.handle, "its pool or catalog has gone; planning again");
-            continue;
-        };
-        let pool = frozen.pool(opening.pool).name.to_string();
-        match hub.write.create_claim(&claim).await {
-            Ok(made) => {
-                tracing::info!(
-                    claim = made.name_any(),
-                    pool,
-                    pods = opening.pods.len(),
-                    "created nodeclaim"
-                );
-                hub.counts
-                    .claims_created
-                    .get_or_create(&because("provisioned", &pool))
-                    .inc();
-            }
-            // Nothing is lost: the pods still wait and the next plan opens it again.
-            Err(error) => tracing::warn!(pool, %error, "a claim could not be created"),
+    let all = schedule
+        .openings
+        .iter()
+        .map(|opening| open(hub, frozen, opening));
+    futures::stream::iter(all)
+        .buffered(SIDE_BY_SIDE)
+        .collect::<()>()
+        .await;
+}
+
+async fn open(hub: &Shared, frozen: &Snapshot, opening: &Opening) {
+    let Some(claim) = claim(hub, frozen, opening) else {
+        tracing::warn!(opening = %opening.handle, "its pool or catalog has gone; planning again");
+        return;
+    };
+    let pool = frozen.pool(opening.pool).name.to_string();
+    match hub.write.create_claim(&claim).await {
+        Ok(made) => {
+            tracing::info!(
+                claim = made.name_any(),
+                pool,
+                pods = opening.pods.len(),
+                "created nodeclaim"
+            );
+            let relaxed = opening.min_values_relaxed;
+            hub.counts.created("provisioned", &pool, relaxed);
+        }
+        // Nothing is lost: the pods still wait and the next plan opens it again.
+        Err(error) => tracing::warn!(pool, %error, "a claim could not be created"),
+    }
+}
+
+/// What the plan means for the gauges, and for pools that the runaway guard holds back.
+fn show(hub: &Shared, frozen: &Snapshot, schedule: &Schedule) {
+    let count = |pods: usize| i64::try_from(pods).unwrap_or(i64::MAX);
+    let (depth, without) = (&hub.counts.queue_depth, &hub.counts.unschedulable);
+    let waiting = frozen.pods.members().filter(|(_, pod)| pod.pending).count();
+    depth.get_or_create(&PROVISIONER).set(count(waiting));
+    let refused = schedule.refused(&frozen.pods).count();
+    without.get_or_create(&PROVISIONER).set(count(refused));
+    for pod in schedule.placements.iter().map(|(pod, _)| *pod) {
+        let uid = &frozen.pods.pod(pod).uid;
+        hub.counts.pods.decided(uid, hub.clock.now());
+    }
+    for pool in hub.guard(guarded(schedule)) {
+        hub.wake.pools_of(&pool);
+    }
+}
+
+/// Pools with more claims on their way than the guard allows, and what is said about it.
+fn guarded(schedule: &Schedule) -> BTreeMap<String, String> {
+    let whys = schedule.refusals.iter().flat_map(|(_, whys)| whys);
+    let held = whys.filter_map(|why| match why {
+        Why::GuardReached { pool, .. } => Some((pool.to_string(), explain::sentence(why))),
+        _ => None,
+    });
+    held.collect()
+}
+
+/// What was told to whom, so that the same is not told again and again.
+#[derive(Default)]
+struct Told {
+    pods: BTreeMap<String, String>,
+    nominations: Nominations,
+}
+
+/// Nominations are only nice to know: ten at once, five a second.
+struct Nominations {
+    left: u32,
+    since: Option<Timestamp>,
+}
+
+impl Default for Nominations {
+    fn default() -> Self {
+        Self {
+            left: Self::BURST,
+            since: None,
         }
     }
 }
 
+impl Nominations {
+    const BURST: u32 = 10;
+    const PER_SECOND: u32 = 5;
+
+    fn take(&mut self, now: Timestamp) -> bool {
+        let since = *self.since.get_or_insert(now);
+        let seconds = u32::try_from(now.duration_since(since).as_secs()).unwrap_or(0);
+        if seconds > 0 {
+            let more = seconds.saturating_mul(Self::PER_SECOND);
+            self.left = self.left.saturating_add(more).min(Self::BURST);
+            self.since = Some(now);
+        }
+        let some = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        some
+    }
+}
+
 /// One event per pod and change of mind.
-async fn explain(
-    hub: &Shared,
-    frozen: &Snapshot,
-    schedule: &Schedule,
-    told: &mut BTreeMap<String, String>,
-) {
+async fn explain(hub: &Shared, frozen: &Snapshot, schedule: &Schedule, told: &mut Told) {
+    let mut events = Vec::new();
     for (pod, whys) in schedule.refused(&frozen.pods) {
         let pod = frozen.pods.pod(pod);
         let said = explain::refusal(whys);
-        if told.get(&*pod.uid) == Some(&said) {
-            continue;
-        }
-        told.insert(pod.uid.to_string(), said.clone());
-        tracing::info!(pod = %pod.name, said, "refused");
-        if let Some(object) = hub.mirror.pods.get(&pod.name) {
-            hub.write
-                .tell(&reference(&*object), true, "FailedScheduling", said)
-                .await;
+        if told.pods.get(&*pod.uid) != Some(&said) {
+            told.pods.insert(pod.uid.to_string(), said.clone());
+            tracing::info!(pod = %pod.name, said, "refused");
+            events.push((&pod.name, true, said));
         }
     }
     for (pod, spot) in &schedule.placements {
@@ -128,24 +210,27 @@ async fn explain(
             Spot::Claim(id) => format!("NodeClaim {}", frozen.claim(*id).name),
             Spot::Node(id) => format!("node {}", frozen.node(*id).name),
         };
-        if told
-            .insert(pod.uid.to_string(), "placed".to_owned())
-            .as_deref()
-            == Some("placed")
-        {
-            continue;
-        }
-        if let Some(object) = hub.mirror.pods.get(&pod.name) {
-            hub.write
-                .tell(
-                    &reference(&*object),
-                    false,
-                    "Nominated",
-                    format!("Pod should schedule on: {place}"),
-                )
-                .await;
+        let before = told.pods.insert(pod.uid.to_string(), "placed".to_owned());
+        let news = before.as_deref() != Some("placed");
+        if news && told.nominations.take(hub.clock.now()) {
+            events.push((&pod.name, false, format!("Pod should schedule on: {place}")));
         }
     }
+    let tell = events.into_iter().map(|(name, warning, said)| async move {
+        if let Some(object) = hub.mirror.pods.get(name) {
+            let reason = if warning {
+                "FailedScheduling"
+            } else {
+                "Nominated"
+            };
+            let about = reference(&*object);
+            hub.write.tell(&about, warning, reason, said).await;
+        }
+    });
+    futures::stream::iter(tell)
+        .buffered(SIDE_BY_SIDE)
+        .collect::<()>()
+        .await;
 }
 
 /// The claim an opening becomes; none if its pool has changed meanwhile.
@@ -176,6 +261,8 @@ fn claim(hub: &Shared, frozen: &Snapshot, opening: &Opening) -> Option<NodeClaim
     let mut owner = pool.owner_ref(&())?;
     owner.block_owner_deletion = Some(true);
     claim.metadata.owner_references = Some(vec![owner]);
+    // From birth: one write less before the instance is asked for.
+    claim.metadata.finalizers = Some(vec![FINALIZER.to_owned()]);
     let mut labels: BTreeMap<String, String> = opening
         .labels
         .iter()
@@ -231,4 +318,39 @@ fn requirement(one: &Requirement) -> Vec<CrdRequirement> {
     all.extend(gte.map(|bound| write(CrdOperator::Gte, vec![bound.to_string()], None)));
     all.extend(lte.map(|bound| write(CrdOperator::Lte, vec![bound.to_string()], None)));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pool_held_back_by_the_guard_is_named_with_its_reason() {
+        let guard = Why::GuardReached {
+            pool: "general".into(),
+            unregistered: 5,
+            allowed: 5,
+        };
+        let schedule = Schedule {
+            refusals: vec![(planner::snapshot::ShapeId(0), vec![Why::NoPool, guard])],
+            ..Schedule::default()
+        };
+        let held = guarded(&schedule);
+        assert_eq!(
+            held["general"],
+            "pool general: 5 claims have not become nodes yet, 5 are allowed at once"
+        );
+        assert!(guarded(&Schedule::default()).is_empty());
+    }
+
+    #[test]
+    fn ten_nominations_are_told_at_once_and_five_a_second() {
+        let at = |seconds| Timestamp::from_second(seconds).unwrap();
+        let mut nominations = Nominations::default();
+        let told =
+            |nominations: &mut Nominations, now| (0..20).filter(|_| nominations.take(now)).count();
+        assert_eq!(told(&mut nominations, at(100)), 10);
+        assert_eq!(told(&mut nominations, at(101)), 5);
+        assert_eq!(told(&mut nominations, at(1000)), 10);
+    }
 }

@@ -8,8 +8,9 @@ mod watch;
 use crds::karpenter::{NodeClaim, NodePool};
 use crds::openstack::v1::OpenStackNodeClass;
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::api::storage::v1::VolumeAttachment;
 use runtime::readiness::{Gate, Readiness};
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +28,8 @@ pub struct Mirror {
     pub classes: Store<OpenStackNodeClass>,
     pub daemons: Store<DaemonSet>,
     pub budgets: Store<PodDisruptionBudget>,
+    pub volume_claims: Store<PersistentVolumeClaim>,
+    pub attachments: Store<VolumeAttachment>,
 }
 
 impl Mirror {
@@ -39,6 +42,8 @@ impl Mirror {
             classes: Store::named("OpenStackNodeClass"),
             daemons: Store::named("DaemonSet"),
             budgets: Store::named("PodDisruptionBudget"),
+            volume_claims: Store::named("PersistentVolumeClaim"),
+            attachments: Store::named("VolumeAttachment"),
         }
     }
 
@@ -52,6 +57,8 @@ impl Mirror {
             (self.classes.complete(), self.classes.kind()),
             (self.daemons.complete(), self.daemons.kind()),
             (self.budgets.complete(), self.budgets.kind()),
+            (self.volume_claims.complete(), self.volume_claims.kind()),
+            (self.attachments.complete(), self.attachments.kind()),
         ];
         kinds
             .into_iter()
@@ -69,48 +76,11 @@ impl Mirror {
         let gate = |kind: &'static str| -> Gate {
             readiness.gate(kind, "the first list of this kind has not come in yet")
         };
-        let (pods, nodes, claims) = (wake.clone(), wake.clone(), wake.clone());
-        let (pools, classes, daemons) = (wake.clone(), wake.clone(), wake.clone());
         let all = async {
             tokio::join!(
-                watch::run(access.pods(), &self.pods, gate("pods"), move |o, n, l| pods
-                    .pod(o, n, l)),
-                watch::run(
-                    access.nodes(),
-                    &self.nodes,
-                    gate("nodes"),
-                    move |o, n, _| nodes.node(o, n)
-                ),
-                watch::run(
-                    access.claims(),
-                    &self.claims,
-                    gate("nodeclaims"),
-                    move |o, n, _| claims.claim(o, n)
-                ),
-                watch::run(
-                    access.pools(),
-                    &self.pools,
-                    gate("nodepools"),
-                    move |o, n, _| pools.pool(o, n)
-                ),
-                watch::run(
-                    access.classes(),
-                    &self.classes,
-                    gate("openstacknodeclasses"),
-                    move |o, n, _| classes.class(o, n)
-                ),
-                watch::run(
-                    access.daemon_sets(),
-                    &self.daemons,
-                    gate("daemonsets"),
-                    move |_, _, _| daemons.plan()
-                ),
-                watch::run(
-                    access.budgets(),
-                    &self.budgets,
-                    gate("poddisruptionbudgets"),
-                    |_, _, _| {}
-                ),
+                self.places(&access, &wake, &gate),
+                self.rules(&access, &wake, &gate),
+                self.volumes(&access, &wake, &gate),
             )
         };
         tokio::select! {
@@ -118,5 +88,67 @@ impl Mirror {
             () = stop.cancelled() => {}
             _ = all => {}
         }
+    }
+
+    /// Pods, and where they are or will be.
+    async fn places(&self, access: &Access, wake: &Wake, gate: &impl Fn(&'static str) -> Gate) {
+        tokio::join!(
+            watch::run(access.pods(), &self.pods, gate("pods"), |o, n, l| {
+                wake.pod(o, n, l);
+            }),
+            watch::run(access.nodes(), &self.nodes, gate("nodes"), |o, n, _| {
+                wake.node(o, n);
+            }),
+            watch::run(
+                access.claims(),
+                &self.claims,
+                gate("nodeclaims"),
+                |o, n, _| wake.claim(o, n)
+            ),
+        );
+    }
+
+    /// What may be bought, what comes with it, and what holds it.
+    async fn rules(&self, access: &Access, wake: &Wake, gate: &impl Fn(&'static str) -> Gate) {
+        tokio::join!(
+            watch::run(access.pools(), &self.pools, gate("nodepools"), |o, n, _| {
+                wake.pool(o, n);
+            }),
+            watch::run(
+                access.classes(),
+                &self.classes,
+                gate("openstacknodeclasses"),
+                |o, n, _| wake.class(o, n)
+            ),
+            watch::run(
+                access.daemon_sets(),
+                &self.daemons,
+                gate("daemonsets"),
+                |_, _, _| wake.plan()
+            ),
+            watch::run(
+                access.budgets(),
+                &self.budgets,
+                gate("poddisruptionbudgets"),
+                |_, _, _| {}
+            ),
+        );
+    }
+
+    async fn volumes(&self, access: &Access, wake: &Wake, gate: &impl Fn(&'static str) -> Gate) {
+        tokio::join!(
+            watch::run(
+                access.volume_claims(),
+                &self.volume_claims,
+                gate("persistentvolumeclaims"),
+                |_, _, _| {}
+            ),
+            watch::run(
+                access.attachments(),
+                &self.attachments,
+                gate("volumeattachments"),
+                |o, n, _| wake.attachment(o, n)
+            ),
+        );
     }
 }

@@ -64,7 +64,7 @@ impl<K: ResourceExt> Store<K> {
     }
 
     /// Returns what was there before.
-    pub(super) fn put(&self, object: K) -> (Option<Arc<K>>, Arc<K>) {
+    pub(crate) fn put(&self, object: K) -> (Option<Arc<K>>, Arc<K>) {
         let object = Arc::new(object);
         let old = self.write().objects.insert(key(&*object), object.clone());
         (old, object)

@@ -2,13 +2,16 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt;
 use kube::runtime::WatchStreamExt;
+use kube::runtime::utils::Backoff;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource, ResourceExt};
 use runtime::readiness::Gate;
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 
 use super::Store;
 
@@ -22,7 +25,7 @@ pub(super) async fn run<K>(
     K: Resource + ResourceExt + Clone + DeserializeOwned + Debug + Send + 'static,
 {
     let mut events = watcher(api, watcher::Config::default())
-        .default_backoff()
+        .backoff(Patience::default())
         .boxed();
     let mut listed: Vec<K> = Vec::new();
     loop {
@@ -52,6 +55,36 @@ pub(super) async fn run<K>(
     }
 }
 
+/// 800 ms after the first failure, doubled up to 30 s; patient again after two minutes without any. No dice: order must replay.
+#[derive(Default)]
+struct Patience {
+    failures: u32,
+    last: Option<Instant>,
+}
+
+impl Iterator for Patience {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        let doubled = Duration::from_millis(800).saturating_mul(1 << self.failures.min(6));
+        self.failures = self.failures.saturating_add(1);
+        self.last = Some(Instant::now());
+        Some(doubled.min(Duration::from_secs(30)))
+    }
+}
+
+impl Backoff for Patience {
+    /// Called after every success, also when a list is only begun: that alone proves nothing.
+    fn reset(&mut self) {
+        if self
+            .last
+            .is_none_or(|last| last.elapsed() >= Duration::from_mins(2))
+        {
+            self.failures = 0;
+        }
+    }
+}
+
 fn relist<K: ResourceExt>(
     store: &Store<K>,
     list: Vec<K>,
@@ -64,5 +97,23 @@ fn relist<K: ResourceExt>(
     }
     for gone in before.values() {
         told(Some(gone), None, true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn failures_are_retried_later_each_time_until_two_minutes_were_quiet() {
+        let mut patience = Patience::default();
+        let first: Vec<_> = patience.by_ref().take(3).collect();
+        assert_eq!(first, [800, 1600, 3200].map(Duration::from_millis));
+        patience.reset();
+        assert_eq!(patience.next(), Some(Duration::from_millis(6400)));
+        assert_eq!(patience.nth(9), Some(Duration::from_secs(30)));
+        tokio::time::advance(Duration::from_mins(2)).await;
+        patience.reset();
+        assert_eq!(patience.next(), Some(Duration::from_millis(800)));
     }
 }

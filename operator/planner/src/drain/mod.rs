@@ -1,10 +1,12 @@
 //! What leaves a node next, and what holds it back?
 //!
-//! `waves` says who goes now, `blockers` names who stays and why, `deadline` says when asking ends, `movable` who needs a new place.
+//! `waves` says who goes now, `blockers` names who stays and why, `deadline` says when asking ends, `movable` who needs a new place,
+//! `volumes` whether the node waits for what still hangs on it.
 
 pub mod blockers;
 pub mod deadline;
 pub mod movable;
+pub mod volumes;
 pub mod waves;
 
 use jiff::{SignedDuration, Timestamp};
@@ -84,12 +86,17 @@ impl PodOnNode {
         self.owner != Owner::Node && !self.tolerates_disruption
     }
 
-    /// Must be gone before the node may go.
-    pub fn holds_the_node(&self, now: Timestamp) -> bool {
+    /// Leaves when it is asked to, or has done so.
+    pub fn drainable(&self, now: Timestamp) -> bool {
         let stuck = self
             .deleted_by
             .is_some_and(|by| now.duration_since(by) > STUCK_AFTER);
-        self.standing != Standing::Finished && self.must_leave() && !stuck
+        self.must_leave() && !stuck
+    }
+
+    /// Must be gone before the node may go.
+    pub fn holds_the_node(&self, now: Timestamp) -> bool {
+        self.standing != Standing::Finished && self.drainable(now)
     }
 
     pub fn is_protected(&self, now: Timestamp) -> bool {

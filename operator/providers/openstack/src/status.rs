@@ -38,7 +38,8 @@ fn named(one: &Named) -> NamedResource {
     }
 }
 
-fn left(quota: &Quota) -> QuotaStatus {
+/// What is left of the project's quota.
+pub fn left(quota: &Quota) -> QuotaStatus {
     let shown = |left: Option<u64>| left.map(|left| i64::try_from(left).unwrap_or(i64::MAX));
     QuotaStatus {
         instances: shown(quota.instances),

@@ -18,6 +18,7 @@ use planner::lifecycle::ledger::AttemptState;
 
 use super::Draft;
 use super::launch::{After, change_last, created, waits};
+use super::register::form_in_use;
 use crate::bootstrap::{TOKEN_NAMESPACE, Telling, Token, needs_token};
 use crate::controllers::Turn;
 use crate::controllers::queue::Again;
@@ -183,6 +184,7 @@ async fn order(
         known,
         reach: &hub.reach,
         secrets: &hub.secrets,
+        form: form_in_use(&hub.mirror.nodes.all()),
     };
     Ok(Order {
         identity: who,

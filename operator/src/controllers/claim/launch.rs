@@ -14,10 +14,9 @@ use serde_json::json;
 use super::{Draft, create, finalizers, has_finalizer, told};
 use crate::controllers::Turn;
 use crate::controllers::queue::Again;
-use crate::hub::{Shared, pool_of};
+use crate::hub::Shared;
 use crate::ingest;
 use crate::ledger;
-use crate::metrics::because;
 use crate::providers::Known;
 
 /// How a launch turn ended.
@@ -287,10 +286,7 @@ async fn delete(hub: &Shared, claim: &NodeClaim, why: &NoInstance) -> Result<Aft
     };
     hub.tell_claim(claim, true, "InsufficientCapacity", said)
         .await;
-    hub.counts
-        .claims_disrupted
-        .get_or_create(&because("insufficient_capacity", pool_of(claim)))
-        .inc();
+    hub.counts.disrupted(claim, "insufficient_capacity");
     hub.write.delete(&hub.access.claims(), claim).await?;
     Ok(After::Done(Again::Now))
 }

@@ -8,9 +8,12 @@ use planner::lifecycle::liveness::{Liveness, Phase, decide};
 
 use super::Draft;
 use crate::controllers::Turn;
+use crate::controllers::pool::stopped;
 use crate::controllers::queue::Again;
 use crate::hub::{Hub, Shared, pool_of};
-use crate::metrics::because;
+
+/// How often a claim that is overdue is looked at while somebody has stopped us.
+const STOPPED: Duration = Duration::from_secs(30);
 
 /// Writes the status and judges it.
 pub(super) async fn turn(
@@ -37,16 +40,22 @@ pub(super) async fn turn(
     match decide(phase, hub.settings.patience, hub.clock.now()) {
         Liveness::Fine => Ok((claim, Again::Never)),
         Liveness::Wait { until } => Ok((claim, at(hub, until))),
+        // Nothing could come of it while somebody has stopped us.
+        Liveness::GiveUp { .. } if is_stopped(hub, &claim) => Ok((claim, Again::After(STOPPED))),
         Liveness::GiveUp { stage, silent_for } => {
             let said = format!("{}: nothing came of it in {}", stage.code(), silent_for);
             hub.tell_claim(&claim, true, "LivenessTimeout", said).await;
-            hub.counts
-                .claims_disrupted
-                .get_or_create(&because(stage.code(), pool_of(&claim)))
-                .inc();
+            hub.counts.disrupted(&claim, stage.code());
             hub.write.delete(&hub.access.claims(), &claim).await?;
             Ok((claim, Again::Now))
         }
+    }
+}
+
+fn is_stopped(hub: &Shared, claim: &NodeClaim) -> bool {
+    match hub.mirror.pools.get(pool_of(claim)) {
+        Some(pool) => stopped(hub, &pool).is_some(),
+        None => hub.brake.pulled().is_some(),
     }
 }
 

@@ -1,22 +1,24 @@
 //! Which node is this claim's, and what is written on it, once?
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crds::karpenter::NodeClaim;
 use crds::shared::conditions::ConditionStatus;
 use k8s_openapi::api::core::v1::Node;
 use kube::{Resource, ResourceExt};
+use openstack::provider_id::{self, Form};
 use planner::lifecycle::register::{Dowry, NodeEdit, NodeSeen, Registration, decide};
+use planner::taints::UNREGISTERED;
 use serde_json::{Value, json};
 
-use super::{Draft, finalizers};
+use super::{Draft, finalizers, has_finalizer};
 use crate::bootstrap::{TOKEN_NAMESPACE, secret_name, token_id};
 use crate::controllers::Turn;
 use crate::controllers::queue::Again;
-use crate::hub::{Shared, pool_of};
+use crate::hub::Shared;
 use crate::ingest;
 use crate::ledger::{LEDGER, OFFERINGS};
-use crate::metrics::of_pool;
 use crate::write::Who;
 
 pub(super) async fn turn(
@@ -59,6 +61,8 @@ pub(super) async fn turn(
             register(hub, claim, node, &edit).await?;
             draft.conditions.holds_now("Registered");
             draft.fields["nodeName"] = json!(node.name_any());
+            // In the node's own words: tools compare the texts.
+            draft.fields["providerID"] = json!(ingest::node::provider_id(node));
             Ok(Again::Never)
         }
     }
@@ -81,6 +85,56 @@ pub(crate) fn nodes_with(hub: &Shared, instance: &str) -> Vec<Arc<Node>> {
         ingest::node::provider_id(node).and_then(ingest::node::instance_of) == Some(instance)
     });
     nodes
+}
+
+/// How the nodes of this cluster write their provider ids: as most of them do, plainly if none does.
+pub(super) fn form_in_use(nodes: &[Arc<Node>]) -> Form {
+    let mut count: BTreeMap<String, (usize, Form)> = BTreeMap::new();
+    let forms = nodes
+        .iter()
+        .filter_map(|node| ingest::node::provider_id(node).and_then(provider_id::form));
+    for form in forms {
+        count
+            .entry(provider_id::prefix(&form))
+            .or_insert((0, form))
+            .0 += 1;
+    }
+    let most = count.into_values().rev().max_by_key(|(nodes, _)| *nodes);
+    most.map(|(_, form)| form).unwrap_or_default()
+}
+
+/// Removes the node of a machine that is gone and never registered: nothing else would. Asked of the API server, because the
+/// mirror may not have seen it join.
+pub(super) async fn forget_node(
+    hub: &Shared,
+    claim: &NodeClaim,
+    instance: Option<&str>,
+) -> Result<(), Turn> {
+    if ingest::claim::holds(claim, "Registered") {
+        return Ok(()); // it was drained and has gone before its instance
+    }
+    let Some(node) = hub.access.nodes().get_opt(&claim.name_any()).await? else {
+        return Ok(());
+    };
+    if !belongs(&node, instance) {
+        return Ok(());
+    }
+    hub.write.delete(&hub.access.nodes(), &node).await?;
+    tracing::info!(
+        node = node.name_any(),
+        "deleted node of a machine that never registered"
+    );
+    Ok(())
+}
+
+/// Is it the node of this instance, and of nobody who would drain it? If ids cannot tell, it must carry our taint.
+fn belongs(node: &Node, instance: Option<&str>) -> bool {
+    let unregistered = |taint: &planner::Taint| taint.key.as_ref() == UNREGISTERED;
+    let ours = match (ingest::node::provider_id(node), instance) {
+        (Some(id), Some(_)) => ingest::node::instance_of(id) == instance,
+        (Some(_), None) | (None, _) => ingest::node::taints(node).iter().any(unregistered),
+    };
+    ours && !has_finalizer(node)
 }
 
 fn seen(node: &Node) -> NodeSeen {
@@ -119,10 +173,7 @@ async fn register(
         node = node.name_any(),
         "registered nodeclaim"
     );
-    hub.counts
-        .nodes_created
-        .get_or_create(&of_pool(pool_of(claim)))
-        .inc();
+    hub.counts.registered(claim);
     // The machine has its own certificate now.
     let token = secret_name(&token_id(&claim.uid().unwrap_or_default()));
     hub.write.delete_secret(TOKEN_NAMESPACE, &token).await?;
@@ -130,7 +181,7 @@ async fn register(
 }
 
 fn change(claim: &NodeClaim, node: &Node, edit: &NodeEdit) -> Value {
-    let labels: std::collections::BTreeMap<&str, &str> = edit
+    let labels: BTreeMap<&str, &str> = edit
         .labels
         .iter()
         .map(|(key, value)| (key.as_ref(), value.as_ref()))
@@ -153,4 +204,53 @@ fn change(claim: &NodeClaim, node: &Node, edit: &NodeEdit) -> Value {
         },
         "spec": { "taints": ingest::node::written_taints(node, &edit.taints) },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn node(id: Option<&str>, taint: Option<&str>, finalizer: bool) -> Node {
+        let taints = taint.map(|key| json!([{ "key": key, "effect": "NoExecute" }]));
+        let finalizers = finalizer.then(|| json!([super::super::FINALIZER]));
+        serde_json::from_value(json!({
+            "metadata": { "name": "n", "finalizers": finalizers },
+            "spec": { "providerID": id, "taints": taints },
+        }))
+        .unwrap()
+    }
+
+    #[rstest]
+    #[case(&[], "openstack:///")]
+    #[case(&["openstack:///a"], "openstack:///")]
+    #[case(&["openstack://R1/a", "openstack://R1/b", "openstack:///c"], "openstack://R1/")]
+    #[case(&["openstack://R1/a", "openstack:///c"], "openstack:///")]
+    #[case(&["aws:///eu/i-1", "openstack://R1/a"], "openstack://R1/")]
+    fn provider_ids_are_written_as_most_nodes_of_the_cluster_do(
+        #[case] ids: &[&str],
+        #[case] prefix: &str,
+    ) {
+        let nodes: Vec<_> = ids
+            .iter()
+            .map(|id| Arc::new(node(Some(id), None, false)))
+            .collect();
+        assert_eq!(provider_id::prefix(&form_in_use(&nodes)), prefix);
+    }
+
+    #[rstest]
+    #[case(node(Some("openstack://R1/i-1"), None, false), Some("i-1"), true)]
+    #[case(node(Some("openstack:///i-2"), None, false), Some("i-1"), false)]
+    #[case(node(Some("openstack:///i-2"), None, false), None, false)]
+    #[case(node(Some("openstack:///i-2"), Some(UNREGISTERED), false), None, true)]
+    #[case(node(None, Some(UNREGISTERED), false), Some("i-1"), true)]
+    #[case(node(None, None, false), Some("i-1"), false)]
+    #[case(node(Some("openstack:///i-1"), None, true), Some("i-1"), false)]
+    fn only_the_node_of_the_instance_that_is_gone_is_removed(
+        #[case] node: Node,
+        #[case] instance: Option<&str>,
+        #[case] removed: bool,
+    ) {
+        assert_eq!(belongs(&node, instance), removed);
+    }
 }

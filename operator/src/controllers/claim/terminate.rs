@@ -10,15 +10,14 @@ use planner::lifecycle::terminate::{ASK_AGAIN, Instance, Nodes, Step, TerminateV
 use serde_json::json;
 
 use super::launch::{change_last, footprint};
-use super::register::nodes_with;
+use super::register::{self, nodes_with};
 use super::{Draft, finalizers, has_finalizer};
 use crate::bootstrap::{TOKEN_NAMESPACE, secret_name, token_id};
 use crate::controllers::queue::Again;
 use crate::controllers::{Outcome, Turn};
-use crate::hub::{Shared, pool_of};
+use crate::hub::Shared;
 use crate::ingest;
 use crate::ledger;
-use crate::metrics::of_pool;
 
 pub const DEADLINE: &str = "karpenter.sh/nodeclaim-termination-timestamp";
 
@@ -219,17 +218,26 @@ pub(super) async fn take_back(hub: &Shared, claim: &NodeClaim) -> Result<Taken, 
 }
 
 async fn finish(hub: &Shared, claim: &NodeClaim) -> Outcome {
+    register::forget_node(hub, claim, last_instance(hub, claim)?.as_deref()).await?;
     let token = secret_name(&token_id(&claim.uid().unwrap_or_default()));
     hub.write.delete_secret(TOKEN_NAMESPACE, &token).await?;
     let change = json!({ "metadata": { "finalizers": finalizers(claim, false) } });
     hub.write.claim(claim, change).await?;
     hub.write.written().forget(&claim.name_any());
     tracing::info!(claim = claim.name_any(), "deleted nodeclaim");
-    hub.counts
-        .claims_terminated
-        .get_or_create(&of_pool(pool_of(claim)))
-        .inc();
+    hub.counts.terminated(claim, hub.clock.now());
     Ok(Again::Never)
+}
+
+/// The instance of the last attempt, also one that is gone.
+fn last_instance(hub: &Shared, claim: &NodeClaim) -> Result<Option<String>, Turn> {
+    if let Some(told) = ingest::claim::instance(claim) {
+        return Ok(Some(told.to_owned()));
+    }
+    Ok(match known_instance(hub, claim)? {
+        Instance::Known(id) => Some(id.to_string()),
+        Instance::NeverTried | Instance::MayExist | Instance::ProvenGone => None,
+    })
 }
 
 /// Nodes of the mirror with this instance.

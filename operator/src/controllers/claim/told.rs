@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use cloud::Instance;
 use crds::karpenter::NodeClaim;
 use kube::ResourceExt;
+use openstack::provider_id;
 use planner::labels;
 use serde_json::json;
 
 use super::Draft;
+use super::register::form_in_use;
 use crate::controllers::Turn;
 use crate::hub::Shared;
 use crate::ingest;
@@ -30,7 +32,8 @@ pub(super) async fn launched(
         .ok()
         .and_then(|all| all.into_iter().next());
     let mut set: BTreeMap<String, String> = BTreeMap::new();
-    draft.fields["providerID"] = json!(format!("openstack:///{}", instance.id));
+    let form = form_in_use(&hub.mirror.nodes.all());
+    draft.fields["providerID"] = json!(provider_id::write(&instance.id, &form));
     if let Some(image) = &instance.image {
         draft.fields["imageID"] = json!(&**image);
     }
