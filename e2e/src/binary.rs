@@ -183,10 +183,10 @@ fn follow(pipe: Box<dyn Read + Send>, log: &Mutex<String>) {
     }
 }
 
-/// Test binaries are in `target/<profile>/deps`, programs one above.
+/// Test binaries are in `target/<profile>/deps`, examples in `examples`, programs one above.
 fn beside(test: &Path, name: &str) -> Option<PathBuf> {
     let folder = test.parent()?;
-    let profile = if folder.ends_with("deps") {
+    let profile = if folder.ends_with("deps") || folder.ends_with("examples") {
         folder.parent()?
     } else {
         folder
@@ -202,6 +202,10 @@ mod tests {
     fn a_program_is_found_beside_the_test_binary() {
         assert_eq!(
             beside(Path::new("/t/debug/deps/local-12"), "joiner"),
+            Some("/t/debug/joiner".into())
+        );
+        assert_eq!(
+            beside(Path::new("/t/debug/examples/path"), "joiner"),
             Some("/t/debug/joiner".into())
         );
         assert_eq!(

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod boot;
+mod brakes;
 mod cluster;
 mod first_node;
 mod large_list;
@@ -11,4 +12,5 @@ mod outage;
 mod rules;
 mod validation;
 mod versions;
+mod volumes;
 mod written;

@@ -12,6 +12,20 @@ pub enum Command {
         #[arg(long, default_value_t = 100_000)]
         reviews: u64,
     },
+    /// From the creation of a pod to the create call in the cloud: p50, p99, and what the time consists of.
+    ///
+    /// On a real control plane with the emulated OpenStack; needs Go.
+    Path {
+        /// How many pods come alone, one after the other.
+        #[arg(long, default_value_t = 50)]
+        lone: u32,
+        /// How many pods come at once.
+        #[arg(long, default_value_t = 50)]
+        burst: u32,
+        /// Measures the development build: quicker to make, slower to run.
+        #[arg(long)]
+        dev: bool,
+    },
     /// Conversion there and back of random objects of every kind; counts what was lost (nothing should be).
     Roundtrip {
         /// How many objects per kind.
@@ -31,6 +45,7 @@ pub fn run(command: &Command) -> Result<()> {
             "--",
             &reviews.to_string(),
         ]),
+        Command::Path { lone, burst, dev } => path(*lone, *burst, *dev),
         Command::Roundtrip { objects } => cargo(&[
             "run",
             "--release",
@@ -42,6 +57,30 @@ pub fn run(command: &Command) -> Result<()> {
             &objects.to_string(),
         ]),
     }
+}
+
+/// Built as one workspace, so that the programs are those that the tests use, then run beside them.
+fn path(lone: u32, burst: u32, dev: bool) -> Result<()> {
+    let mut build = vec!["build", "--workspace", "--bins", "--example", "path"];
+    if !dev {
+        build.push("--release");
+    }
+    cargo(&build)?;
+    let own = std::env::current_exe().context("where is this program?")?;
+    let target = own
+        .ancestors()
+        .nth(2)
+        .context("this program is in no target folder")?;
+    let profile = if dev { "debug" } else { "release" };
+    let program = target.join(profile).join("examples/path");
+    let status = Run::new(&program)
+        .args([lone.to_string(), burst.to_string()])
+        .status()
+        .with_context(|| program.display().to_string())?;
+    if !status.success() {
+        bail!("the measurement failed ({status})");
+    }
+    Ok(())
 }
 
 fn cargo(args: &[&str]) -> Result<()> {
