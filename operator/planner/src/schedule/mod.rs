@@ -9,6 +9,7 @@
 mod ask;
 mod buy;
 mod columns;
+mod count;
 mod counters;
 mod daemons;
 mod domains;
