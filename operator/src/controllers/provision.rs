@@ -92,10 +92,11 @@ async fn gather(hub: &Shared, news: &mut UnboundedReceiver<String>) -> Timestamp
 }
 
 async fn act(hub: &Shared, frozen: &Snapshot, schedule: &Schedule) {
-    let all = schedule
+    let all: Vec<_> = schedule
         .openings
         .iter()
-        .map(|opening| open(hub, frozen, opening));
+        .map(|opening| open(hub, frozen, opening))
+        .collect();
     futures::stream::iter(all)
         .buffered(SIDE_BY_SIDE)
         .collect::<()>()
@@ -227,6 +228,7 @@ async fn explain(hub: &Shared, frozen: &Snapshot, schedule: &Schedule, told: &mu
             hub.write.tell(&about, warning, reason, said).await;
         }
     });
+    let tell: Vec<_> = tell.collect();
     futures::stream::iter(tell)
         .buffered(SIDE_BY_SIDE)
         .collect::<()>()
