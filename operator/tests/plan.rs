@@ -85,7 +85,12 @@ fn every_example_gives_the_answer_that_is_written_beside_it() {
                 fs::write(&path, &said).unwrap();
             }
             let expected = fs::read_to_string(&path).unwrap_or_default();
-            assert_eq!(said, expected, "{}; JOINER_WRITE=1 rewrites it", path.display());
+            assert_eq!(
+                said,
+                expected,
+                "{}; JOINER_WRITE=1 rewrites it",
+                path.display()
+            );
         }
     }
 }
@@ -135,10 +140,16 @@ fn the_same_objects_in_any_order_and_format_give_the_same_bytes() {
     objects.reverse();
     let lines: Vec<String> = objects.iter().map(ToString::to_string).collect();
     let path = scratch.file("lines.jsonl", lines.join("\n"));
-    assert_eq!(planned(&path, &catalog, &[]).unwrap().plan.to_json(), expected);
+    assert_eq!(
+        planned(&path, &catalog, &[]).unwrap().plan.to_json(),
+        expected
+    );
     let list = serde_json::json!({ "apiVersion": "v1", "items": objects, "kind": "List" });
     let path = scratch.file("list.json", serde_json::to_string_pretty(&list).unwrap());
-    assert_eq!(planned(&path, &catalog, &[]).unwrap().plan.to_json(), expected);
+    assert_eq!(
+        planned(&path, &catalog, &[]).unwrap().plan.to_json(),
+        expected
+    );
 }
 
 #[test]
@@ -146,7 +157,10 @@ fn a_folder_is_read_whole_and_kinds_that_mean_nothing_are_named_once() {
     let scratch = Scratch::new("folder");
     let (cluster, catalog) = example("first");
     scratch.file("a.yaml", fs::read(&cluster).unwrap());
-    scratch.file("b.yaml", "kind: Service\napiVersion: v1\n---\nkind: Service\napiVersion: v1\n");
+    scratch.file(
+        "b.yaml",
+        "kind: Service\napiVersion: v1\n---\nkind: Service\napiVersion: v1\n",
+    );
     scratch.file("notes.txt", "not for us");
     let answer = planned(&scratch.0, &catalog, &[]).unwrap();
     assert_eq!(answer.plan.totals.pods, 5);
@@ -159,7 +173,9 @@ fn a_pod_that_is_done_leaving_or_a_daemons_is_not_placed_but_one_on_a_leaving_no
     let scratch = Scratch::new("who");
     let (_, catalog) = example("first");
     let pod = |name: &str, more: &str| {
-        format!("{{apiVersion: v1, kind: Pod, metadata: {{name: {name}{more}}}, spec: {{containers: []")
+        format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}{more}}}, spec: {{containers: []"
+        )
     };
     let text = [
         pod("waits", "") + "}}",
@@ -182,17 +198,50 @@ const BAD_OBJECTS: &[(&str, &[&str])] = &[
     ("{\"kind\": \"Pod\"", &["document 1"]),
     ("just words", &["document 1"]),
     ("a: 1\n---\nkind: Pod\n", &["document 1", "kind"]),
-    ("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: 7}\n", &["document 1", "spec.containers"]),
-    ("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n", &["document 1", "spec"]),
-    ("apiVersion: v1\nkind: Pod\nspec: {containers: []}\n", &["document 1", "metadata.name"]),
-    ("apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: lots}}\n", &["status.allocatable.cpu", "lots"]),
-    ("apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: \"-1\"}}\n", &["status.allocatable.cpu", "below zero"]),
-    ("apiVersion: v1\nkind: Node\nmetadata: {name: n}\nspec: {taints: [{key: a, effect: Never}]}\n", &["spec.taints[0].effect", "NoSchedule"]),
-    ("apiVersion: v1\nkind: Node\nmetadata: {name: n}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: n}\n", &["document 2", "twice"]),
-    ("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {nodeName: n, containers: [{name: a, resources: {requests: {cpu: \"-5\"}}}]}\n", &["document 1", "below zero"]),
-    ("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {limits: {cpu: much}, template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: []}}}\n", &["spec.limits.cpu", "much"]),
-    ("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: [{key: a, operator: Near, values: [b]}]}}}\n", &["document 1", "requirements[0]"]),
-    ("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: [{key: a, operator: Gt, values: [b]}]}}}\n", &["document 1", "requirements[0]"]),
+    (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: 7}\n",
+        &["document 1", "spec.containers"],
+    ),
+    (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n",
+        &["document 1", "spec"],
+    ),
+    (
+        "apiVersion: v1\nkind: Pod\nspec: {containers: []}\n",
+        &["document 1", "metadata.name"],
+    ),
+    (
+        "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: lots}}\n",
+        &["status.allocatable.cpu", "lots"],
+    ),
+    (
+        "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: \"-1\"}}\n",
+        &["status.allocatable.cpu", "below zero"],
+    ),
+    (
+        "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nspec: {taints: [{key: a, effect: Never}]}\n",
+        &["spec.taints[0].effect", "NoSchedule"],
+    ),
+    (
+        "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: n}\n",
+        &["document 2", "twice"],
+    ),
+    (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {nodeName: n, containers: [{name: a, resources: {requests: {cpu: \"-5\"}}}]}\n",
+        &["document 1", "below zero"],
+    ),
+    (
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {limits: {cpu: much}, template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: []}}}\n",
+        &["spec.limits.cpu", "much"],
+    ),
+    (
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: [{key: a, operator: Near, values: [b]}]}}}\n",
+        &["document 1", "requirements[0]"],
+    ),
+    (
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: [{key: a, operator: Gt, values: [b]}]}}}\n",
+        &["document 1", "requirements[0]"],
+    ),
 ];
 
 #[test]
@@ -204,7 +253,10 @@ fn a_bad_object_is_named_by_file_document_and_field() {
         let said = planned(&path, &catalog, &[]).unwrap_err().to_string();
         assert!(said.contains("bad.yaml"), "{said}\n{text}");
         for word in *wanted {
-            assert!(said.contains(word), "{word:?} is missing in: {said}\n{text}");
+            assert!(
+                said.contains(word),
+                "{word:?} is missing in: {said}\n{text}"
+            );
         }
     }
 }
@@ -212,16 +264,48 @@ fn a_bad_object_is_named_by_file_document_and_field() {
 /// A change to the example's catalog and what the complaint must contain.
 const BAD_CATALOGS: &[(&str, &str, &[&str])] = &[
     ("kind: Catalog", "kind: Catalogue", &["kind"]),
-    ("name: b3-16", "name: b3-8", &["instanceTypes[1]", "name of its own"]),
-    ("cpu: \"2\", memory: 8Gi", "cpu: two, memory: 8Gi", &["instanceTypes[0] (b3-8).capacity.cpu"]),
-    ("cpu: \"2\", memory: 8Gi", "cpu: \"-2\", memory: 8Gi", &["b3-8", "capacity.cpu", "below zero"]),
+    (
+        "name: b3-16",
+        "name: b3-8",
+        &["instanceTypes[1]", "name of its own"],
+    ),
+    (
+        "cpu: \"2\", memory: 8Gi",
+        "cpu: two, memory: 8Gi",
+        &["instanceTypes[0] (b3-8).capacity.cpu"],
+    ),
+    (
+        "cpu: \"2\", memory: 8Gi",
+        "cpu: \"-2\", memory: 8Gi",
+        &["b3-8", "capacity.cpu", "below zero"],
+    ),
     ("price: 0.0465", "price: -1", &["offerings[0].price"]),
-    ("price: 0.0465", "price: cheap", &["instanceTypes[0].offerings[0].price"]),
+    (
+        "price: 0.0465",
+        "price: cheap",
+        &["instanceTypes[0].offerings[0].price"],
+    ),
     ("price: 0.0465", "prize: 0.0465", &["prize"]),
-    ("    - {key: topology.kubernetes.io/zone, operator: In, values: [gra-a]}\n", "", &["offerings[0]", "without a zone"]),
-    ("    - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}\n", "", &["offerings[0]", "without a capacity type"]),
-    ("values: [on-demand]", "values: [borrowed]", &["offerings[0]", "borrowed"]),
-    ("operator: In, values: [amd64]", "operator: Near, values: [amd64]", &["requirements[0]", "Near"]),
+    (
+        "    - {key: topology.kubernetes.io/zone, operator: In, values: [gra-a]}\n",
+        "",
+        &["offerings[0]", "without a zone"],
+    ),
+    (
+        "    - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}\n",
+        "",
+        &["offerings[0]", "without a capacity type"],
+    ),
+    (
+        "values: [on-demand]",
+        "values: [borrowed]",
+        &["offerings[0]", "borrowed"],
+    ),
+    (
+        "operator: In, values: [amd64]",
+        "operator: Near, values: [amd64]",
+        &["requirements[0]", "Near"],
+    ),
 ];
 
 #[test]
@@ -242,13 +326,31 @@ fn a_bad_catalog_is_named_by_its_entry() {
 
 /// A pod's spec (beside its containers) that no planner can serve, and the reason it must get.
 const HOPELESS_PODS: &[(&str, &str)] = &[
-    ("containers: [{name: a, resources: {requests: {cpu: \"-1\"}}}]", "Unreadable"),
-    ("containers: [{name: a, resources: {requests: {cpu: 1e400}}}]", "Unreadable"),
-    ("containers: [{name: a, resources: {requests: {cpu: 9999999999999999999999}}}]", "NothingLargeEnough"),
-    ("containers: [{name: a, resources: {requests: {cpu: nine}}}]", "Unreadable"),
-    ("containers: [], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Near}]}]}}}", "Unreadable"),
+    (
+        "containers: [{name: a, resources: {requests: {cpu: \"-1\"}}}]",
+        "Unreadable",
+    ),
+    (
+        "containers: [{name: a, resources: {requests: {cpu: \"1e400\"}}}]",
+        "Unreadable",
+    ),
+    (
+        "containers: [{name: a, resources: {requests: {cpu: 9999999999999999999999}}}]",
+        "NothingLargeEnough",
+    ),
+    (
+        "containers: [{name: a, resources: {requests: {cpu: nine}}}]",
+        "Unreadable",
+    ),
+    (
+        "containers: [], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Near}]}]}}}",
+        "Unreadable",
+    ),
     ("containers: [], nodeSelector: {\"a b\": c}", "BadTerm"),
-    ("containers: [], nodeSelector: {kubernetes.io/arch: amd64}, affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/arch, operator: NotIn, values: [amd64]}]}]}}}", "Contradiction"),
+    (
+        "containers: [], nodeSelector: {kubernetes.io/arch: amd64}, affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/arch, operator: NotIn, values: [amd64]}]}]}}}",
+        "Contradiction",
+    ),
 ];
 
 #[test]
@@ -283,7 +385,13 @@ fn an_empty_catalog_refuses_everybody_with_a_reason() {
 #[test]
 fn timing_is_there_when_asked_for_and_counts_every_solve() {
     let (cluster, catalog) = example("first");
-    assert!(planned(&cluster, &catalog, &[]).unwrap().plan.timing.is_none());
+    assert!(
+        planned(&cluster, &catalog, &[])
+            .unwrap()
+            .plan
+            .timing
+            .is_none()
+    );
     let timed = planned(&cluster, &catalog, &["--timing", "--repeat", "3"]).unwrap();
     let timing = timed.plan.timing.unwrap();
     assert_eq!(timing.solve_ms.len(), 3);
@@ -293,7 +401,9 @@ fn timing_is_there_when_asked_for_and_counts_every_solve() {
 #[test]
 fn the_schemas_in_the_reference_are_those_of_the_code() {
     for (name, schema) in operator::plan::schemas() {
-        let path = root().join("docs/reference").join(format!("{name}.schema.json"));
+        let path = root()
+            .join("docs/reference")
+            .join(format!("{name}.schema.json"));
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
         if std::env::var_os("JOINER_WRITE").is_some() {
             fs::write(&path, &text).unwrap();

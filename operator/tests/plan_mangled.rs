@@ -12,17 +12,61 @@ use operator::plan::{Asked, answer};
 
 /// Words that have hurt parsers before.
 const WORDS: &[&str] = &[
-    "-1", "0", "null", "~", "\"\"", "[]", "{}", "9223372036854775808", "1e999", "-9e18", "1.5.5", "0x10", "NaN", ".inf",
-    "In", "NotIn", "Exists", "Gt", "Lt", "Gte", "\u{0}", "\u{fffd}", "&a", "*a", "!!binary", "|", ">", "---", "...", "\t",
-    "DoNotSchedule", "ScheduleAnyway", "kubernetes.io/hostname", "karpenter.sh/nodepool", "true", "maxSkew: 0",
-    "- ", ": ", "items:", "kind: List", "1Ei", "1000000Ei", "-1m", "n1", "default",
+    "-1",
+    "0",
+    "null",
+    "~",
+    "\"\"",
+    "[]",
+    "{}",
+    "9223372036854775808",
+    "1e999",
+    "-9e18",
+    "1.5.5",
+    "0x10",
+    "NaN",
+    ".inf",
+    "In",
+    "NotIn",
+    "Exists",
+    "Gt",
+    "Lt",
+    "Gte",
+    "\u{0}",
+    "\u{fffd}",
+    "&a",
+    "*a",
+    "!!binary",
+    "|",
+    ">",
+    "---",
+    "...",
+    "\t",
+    "DoNotSchedule",
+    "ScheduleAnyway",
+    "kubernetes.io/hostname",
+    "karpenter.sh/nodepool",
+    "true",
+    "maxSkew: 0",
+    "- ",
+    ": ",
+    "items:",
+    "kind: List",
+    "1Ei",
+    "1000000Ei",
+    "-1m",
+    "n1",
+    "default",
 ];
 
 struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % sides.max(1)
     }
 }
@@ -66,7 +110,10 @@ fn replace_value(bytes: &mut Vec<u8>, dice: &mut Dice) {
         return;
     };
     let rest = &bytes[start..];
-    let length = rest.iter().position(|byte| b",}]\n".contains(byte)).unwrap_or(rest.len());
+    let length = rest
+        .iter()
+        .position(|byte| b",}]\n".contains(byte))
+        .unwrap_or(rest.len());
     let word = WORDS[dice.below(WORDS.len())];
     bytes.splice(start..start + length, word.bytes());
 }
@@ -78,21 +125,35 @@ fn rounds() -> usize {
 
 fn survive(name: &str, mangle_catalog: bool) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/plan");
-    let scratch: PathBuf = std::env::temp_dir().join(format!("joiner-mangled-{name}-{}", std::process::id()));
+    let scratch: PathBuf =
+        std::env::temp_dir().join(format!("joiner-mangled-{name}-{}", std::process::id()));
     fs::create_dir_all(&scratch).unwrap();
     let (mut planned, mut refused) = (0, 0);
     for round in 0..rounds() {
         let example = ["first", "zones"][round % 2];
         let mut dice = Dice(round as u64 ^ 0x5eed);
         let mut paths = Vec::new();
-        for (file, mangle) in [("cluster.yaml", !mangle_catalog), ("catalog.yaml", mangle_catalog)] {
+        for (file, mangle) in [
+            ("cluster.yaml", !mangle_catalog),
+            ("catalog.yaml", mangle_catalog),
+        ] {
             let text = fs::read_to_string(root.join(example).join(file)).unwrap();
-            let bytes = if mangle { mangled(&text, &mut dice) } else { text.into_bytes() };
+            let bytes = if mangle {
+                mangled(&text, &mut dice)
+            } else {
+                text.into_bytes()
+            };
             let path = scratch.join(file);
             fs::write(&path, bytes).unwrap();
             paths.push(path);
         }
-        let words = ["plan", "-f", paths[0].to_str().unwrap(), "--catalog", paths[1].to_str().unwrap()];
+        let words = [
+            "plan",
+            "-f",
+            paths[0].to_str().unwrap(),
+            "--catalog",
+            paths[1].to_str().unwrap(),
+        ];
         let asked = Asked::try_parse_from(words).unwrap();
         match answer(&asked, "2026-01-01T00:00:00Z".parse().unwrap()) {
             Ok(answer) => {
@@ -102,13 +163,23 @@ fn survive(name: &str, mangle_catalog: bool) {
             }
             Err(trouble) => {
                 refused += 1;
-                let file = if mangle_catalog { "catalog.yaml" } else { "cluster.yaml" };
-                assert!(trouble.to_string().contains(file), "round {round}: {trouble}");
+                let file = if mangle_catalog {
+                    "catalog.yaml"
+                } else {
+                    "cluster.yaml"
+                };
+                assert!(
+                    trouble.to_string().contains(file),
+                    "round {round}: {trouble}"
+                );
             }
         }
     }
     fs::remove_dir_all(&scratch).unwrap();
-    assert!(planned > 0 && refused > 0, "{planned} planned, {refused} refused: nothing was tried");
+    assert!(
+        planned > 0 && refused > 0,
+        "{planned} planned, {refused} refused: nothing was tried"
+    );
 }
 
 #[test]
