@@ -114,85 +114,13 @@ fn a_mangled_request_gets_a_status_and_never_a_panic() {
 
 /// (collection, object) to start from.
 fn samples() -> Vec<(&'static str, Value)> {
-    let container = json!([{"name": "c", "image": "i", "ports": [{"containerPort": 80}], "env": [{"name": "A", "value": "b"}],
-        "resources": {"requests": {"cpu": "100m", "memory": "1Gi"}}}]);
-    let template = json!({"metadata": {"labels": {"app": "x"}}, "spec": {"containers": container}});
-    let workload = json!({"metadata": {"name": "w"}, "spec": {"replicas": 2,
-        "selector": {"matchLabels": {"app": "x"}}, "template": template}});
-    let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
-        "size": {"type": "integer", "minimum": 1, "default": 3},
-        "list": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
-            "items": {"type": "object", "properties": {"k": {"type": "string"}, "v": {"type": "string"}}}}}}}});
-    vec![
-        (
-            "/api/v1/namespaces/default/configmaps",
-            json!({"metadata": {"name": "m", "labels": {"app": "x"}}, "data": {"a": "b"}}),
-        ),
-        (
-            "/api/v1/namespaces/default/secrets",
-            json!({"metadata": {"name": "s"}, "stringData": {"a": "b"}}),
-        ),
-        (
-            "/api/v1/namespaces/default/pods",
-            json!({"metadata": {"name": "p", "labels": {"app": "x"}, "finalizers": ["a/b"],
-            "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u"}]},
-            "spec": {"containers": container, "tolerations": [{"key": "a", "operator": "Exists"}], "nodeName": "n"}}),
-        ),
-        (
-            "/api/v1/nodes",
-            json!({"metadata": {"name": "n"}, "spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]},
-            "status": {"capacity": {"cpu": "4", "memory": "8Gi", "pods": "110"}, "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
-            "conditions": [{"type": "Ready", "status": "True"}]}}),
-        ),
-        ("/api/v1/namespaces", json!({"metadata": {"name": "x"}})),
-        (
-            "/api/v1/namespaces/default/services",
-            json!({"metadata": {"name": "v"}, "spec": {"ports": [{"port": 80}]}}),
-        ),
-        (
-            "/apis/apps/v1/namespaces/default/deployments",
-            workload.clone(),
-        ),
-        (
-            "/apis/apps/v1/namespaces/default/daemonsets",
-            workload.clone(),
-        ),
-        ("/apis/apps/v1/namespaces/default/replicasets", workload),
-        (
-            "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
-            json!({"metadata": {"name": "b"},
-            "spec": {"minAvailable": "50%", "selector": {"matchLabels": {"app": "x"}}}}),
-        ),
-        (
-            "/apis/events.k8s.io/v1/namespaces/default/events",
-            json!({"metadata": {"generateName": "e"}, "regarding": {"name": "p"}, "note": "x"}),
-        ),
-        (
-            "/apis/coordination.k8s.io/v1/namespaces/default/leases",
-            json!({"metadata": {"name": "l"}, "spec": {"holderIdentity": "me"}}),
-        ),
-        (
-            "/apis/rbac.authorization.k8s.io/v1/clusterroles",
-            json!({"metadata": {"name": "system:x"}, "rules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]}),
-        ),
-        (
-            "/apis/authorization.k8s.io/v1/subjectaccessreviews",
-            json!({"spec": {"user": "u", "resourceAttributes": {"verb": "get", "resource": "pods"}}}),
-        ),
-        (
-            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-            json!({"metadata": {"name": "things.g.io"}, "spec": {"group": "g.io", "scope": "Cluster",
-            "names": {"plural": "things", "kind": "Thing"}, "versions": [{"name": "v1", "served": true, "storage": true,
-            "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}},
-            "schema": {"openAPIV3Schema": schema}}]}}),
-        ),
-        (
-            "/apis/g.io/v1/things",
-            json!({"metadata": {"name": "t"}, "spec": {"size": 2, "list": [{"k": "a", "v": "b"}]}}),
-        ),
-        ("/apis", Value::Null),
-        ("/openapi/v3/api/v1", Value::Null),
-    ]
+    include_str!("samples_kubernetes.jsonl")
+        .lines()
+        .map(|line| {
+            let (collection, object) = line.split_once(' ').unwrap();
+            (collection, serde_json::from_str(object).unwrap())
+        })
+        .collect()
 }
 
 fn mangled(samples: &[(&str, Value)], dice: &mut Dice) -> Option<Request<Bytes>> {

@@ -139,6 +139,7 @@ pub async fn rehearse(
         class,
         reach,
         secrets,
+        form: Form::default(),
     };
     let token = Token::new("rehearsal", [0; 16]);
     telling.user_data(Some(&token)).await.map(drop)

@@ -111,6 +111,11 @@ impl Provider for Watched {
         self.refused.heard(self.provider.terminate(what).await)
     }
 
+    async fn terminate_only(&self, who: &Identity, id: &InstanceId) -> Result<(), CloudError> {
+        self.refused
+            .heard(self.provider.terminate_only(who, id).await)
+    }
+
     async fn reboot(&self, id: &InstanceId, operation: &str) -> Result<(), CloudError> {
         self.refused
             .heard(self.provider.reboot(id, operation).await)
@@ -135,7 +140,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_refusal_wakes_its_class_once_in_a_while_and_other_failures_do_not() {
-        let (wake, mut woken) = crate::wake::channels(runtime::Clock::real());
+        let pods = crate::metrics::Counts::new(&runtime::metrics::Metrics::default()).pods;
+        let (wake, mut woken) = crate::wake::channels(runtime::Clock::real(), pods);
         let refused = Refused {
             class: "default".to_owned(),
             wake,

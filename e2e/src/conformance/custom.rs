@@ -37,17 +37,18 @@ pub async fn a_custom_kind_is_pruned_defaulted_and_scaled(
         namespace,
         &ApiResource::from_gvk_with_plural(&kind, "widgets"),
     );
-    let checked = check(&api, client, &group, namespace).await;
+    let checked = async {
+        check_schema(&api, &group).await?;
+        check_doors(&api).await?;
+        check_versions(client, &group, namespace).await?;
+        check_lists(&api, &group).await
+    };
+    let checked = checked.await;
     definitions.delete(&name, &DeleteParams::default()).await?;
     checked
 }
 
-async fn check(
-    api: &Api<DynamicObject>,
-    client: &Client,
-    group: &str,
-    namespace: &str,
-) -> Result<()> {
+async fn check_schema(api: &Api<DynamicObject>, group: &str) -> Result<()> {
     let wish = |name: &str, spec: serde_json::Value| -> Result<DynamicObject> {
         Ok(serde_json::from_value(
             json!({"apiVersion": format!("{group}/v1"), "kind": "Widget",
@@ -91,6 +92,10 @@ async fn check(
             );
         }
     }
+    Ok(())
+}
+
+async fn check_doors(api: &Api<DynamicObject>) -> Result<()> {
     let plain = PatchParams::default();
     let told = Patch::Merge(json!({"status": {"replicas": 2}, "spec": {"size": 9}}));
     let told = api.patch_status("w", &plain, &told).await?;
@@ -116,6 +121,10 @@ async fn check(
         .patch("w", &plain, &Patch::Strategic(json!({"spec": {"size": 1}})))
         .await;
     ensure!(code(&strategic) == Some(415), "{strategic:?}");
+    Ok(())
+}
+
+async fn check_versions(client: &Client, group: &str, namespace: &str) -> Result<()> {
     let old = GroupVersionKind::gvk(group, "v1alpha1", "Widget");
     let old: Api<DynamicObject> = Api::namespaced_with(
         client.clone(),
@@ -125,6 +134,10 @@ async fn check(
     let seen = old.get("w").await?;
     let version = seen.types.map(|types| types.api_version);
     ensure!(version == Some(format!("{group}/v1alpha1")), "{version:?}");
+    Ok(())
+}
+
+async fn check_lists(api: &Api<DynamicObject>, group: &str) -> Result<()> {
     let items = |count: usize| {
         let items: Vec<_> = (0..count)
             .map(|at| json!({"key": format!("k{at}"), "value": "v"}))

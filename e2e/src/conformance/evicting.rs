@@ -38,7 +38,7 @@ pub async fn a_budget_refuses_an_eviction(client: &Client, namespace: &str) -> R
     budgets.create(&PostParams::default(), &budget).await?;
     let counted = |budget: &PodDisruptionBudget| {
         budget.status.as_ref().is_some_and(|status| {
-            status.current_healthy == 1 && status.observed_generation.is_some()
+            status.current_healthy == Some(1) && status.observed_generation.is_some()
         })
     };
     wait::until(&budgets, "b", "counted", PATIENCE, counted).await?;

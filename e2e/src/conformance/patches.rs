@@ -143,6 +143,17 @@ pub async fn apply_knows_its_owners(client: &Client, namespace: &str) -> Result<
     );
     let none = api.patch("m", &one, &wish(json!({}))).await?;
     ensure!(entries(&none) == json!({"a": "2", "c": "2"}), "{none:?}");
+    Ok(())
+}
+
+pub async fn an_update_owns_what_it_wrote(client: &Client, namespace: &str) -> Result<()> {
+    let api = maps(client, namespace);
+    let two = PatchParams::apply("two");
+    let wish = Patch::Apply(
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"},
+        "data": {"a": "2", "c": "2"}}),
+    );
+    api.patch("m", &two, &wish).await?;
     let written = Patch::Merge(json!({"data": {"c": "9"}}));
     api.patch(
         "m",
@@ -153,9 +164,7 @@ pub async fn apply_knows_its_owners(client: &Client, namespace: &str) -> Result<
         &written,
     )
     .await?;
-    let clash = api
-        .patch("m", &two, &wish(json!({"a": "2", "c": "2"})))
-        .await;
+    let clash = api.patch("m", &two, &wish).await;
     ensure!(
         code(&clash) == Some(409),
         "an update owns what it wrote: {clash:?}"

@@ -53,6 +53,10 @@ pub async fn lists_are_picked_and_paged(client: &Client, namespace: &str) -> Res
         second.metadata.resource_version == first.metadata.resource_version,
         "a list is of one moment"
     );
+    Ok(())
+}
+
+pub async fn pods_are_picked_by_their_fields(client: &Client, namespace: &str) -> Result<()> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let pod: Pod = serde_json::from_value(json!({"metadata": {"name": "p"}, "spec": {
         "containers": [{"name": "c", "image": "none"}], "schedulerName": "nobody"}}))?;

@@ -83,7 +83,7 @@ pub async fn a_watch_can_begin_with_what_is_there(client: &Client, namespace: &s
         bail!("a bookmark should say that this was all, not {event:?}");
     };
     let through = mark.metadata.annotations.get("k8s.io/initial-events-end");
-    ensure!(through.is_some_and(|value| value == "true"), "{mark:?}");
+    ensure!(through.is_some_and(|value| value == "true"), "{through:?}");
     api.delete("m", &DeleteParams::default()).await?;
     let (kind, _) = next(&mut events).await?;
     ensure!(kind == "DELETED", "{kind}");

@@ -54,70 +54,65 @@ fn fill(kind: &Kind, value: &mut Value) {
     match kind.id.as_str() {
         "namespaces" => {
             let name = value["metadata"]["name"].clone();
-            set(
-                value,
-                &["metadata", "labels", "kubernetes.io/metadata.name"],
-                name,
-            );
+            let label = "kubernetes.io/metadata.name";
+            set(value, &["metadata", "labels", label], name);
         }
         "pods" => pod_spec(slot(value, &["spec"])),
-        "deployments.apps" => {
-            default(value, &["spec", "replicas"], 1);
-            default(value, &["spec", "revisionHistoryLimit"], 10);
-            default(value, &["spec", "progressDeadlineSeconds"], 600);
-            default(value, &["spec", "strategy", "type"], "RollingUpdate");
-            if value["spec"]["strategy"]["type"] == "RollingUpdate" {
-                default(
-                    value,
-                    &["spec", "strategy", "rollingUpdate", "maxSurge"],
-                    "25%",
-                );
-                default(
-                    value,
-                    &["spec", "strategy", "rollingUpdate", "maxUnavailable"],
-                    "25%",
-                );
-            }
-            pod_spec(slot(value, &["spec", "template", "spec"]));
-        }
-        "replicasets.apps" => {
-            default(value, &["spec", "replicas"], 1);
-            pod_spec(slot(value, &["spec", "template", "spec"]));
-        }
-        "statefulsets.apps" => {
-            default(value, &["spec", "replicas"], 1);
-            default(value, &["spec", "podManagementPolicy"], "OrderedReady");
-            default(value, &["spec", "updateStrategy", "type"], "RollingUpdate");
-            pod_spec(slot(value, &["spec", "template", "spec"]));
-        }
-        "daemonsets.apps" => {
-            default(value, &["spec", "revisionHistoryLimit"], 10);
-            default(value, &["spec", "updateStrategy", "type"], "RollingUpdate");
-            pod_spec(slot(value, &["spec", "template", "spec"]));
-        }
-        "jobs.batch" => {
-            default(value, &["spec", "parallelism"], 1);
-            default(value, &["spec", "completions"], 1);
-            default(value, &["spec", "backoffLimit"], 6);
-            pod_spec(slot(value, &["spec", "template", "spec"]));
-        }
         "secrets" => secret(value),
         "services" => service(value),
-        "storageclasses.storage.k8s.io" => {
-            default(value, &["reclaimPolicy"], "Delete");
-            default(value, &["volumeBindingMode"], "Immediate");
+        id => {
+            for (_, path, usual) in PLAIN.iter().filter(|(of, ..)| *of == id) {
+                default(value, path, usual.value());
+            }
         }
-        "persistentvolumeclaims" => default(value, &["spec", "volumeMode"], "Filesystem"),
-        "persistentvolumes" => {
-            default(value, &["spec", "volumeMode"], "Filesystem");
-            default(value, &["spec", "persistentVolumeReclaimPolicy"], "Retain");
+    }
+    if matches!(kind.group.as_str(), "apps" | "batch") && value["spec"]["template"].is_object() {
+        pod_spec(slot(value, &["spec", "template", "spec"]));
+    }
+    if kind.id == "deployments.apps" && value["spec"]["strategy"]["type"] == "RollingUpdate" {
+        for bound in ["maxSurge", "maxUnavailable"] {
+            default(value, &["spec", "strategy", "rollingUpdate", bound], "25%");
         }
-        "priorityclasses.scheduling.k8s.io" => {
-            default(value, &["preemptionPolicy"], "PreemptLowerPriority");
-        }
-        _ => {}
     }
 }
+
+#[derive(Clone, Copy)]
+enum Usual {
+    Word(&'static str),
+    Count(i64),
+}
+
+impl Usual {
+    fn value(self) -> Value {
+        match self {
+            Self::Word(word) => word.into(),
+            Self::Count(count) => count.into(),
+        }
+    }
+}
+
+#[rustfmt::skip]
+const PLAIN: &[(&str, &[&str], Usual)] = &[
+    ("deployments.apps", &["spec", "replicas"], Usual::Count(1)),
+    ("deployments.apps", &["spec", "revisionHistoryLimit"], Usual::Count(10)),
+    ("deployments.apps", &["spec", "progressDeadlineSeconds"], Usual::Count(600)),
+    ("deployments.apps", &["spec", "strategy", "type"], Usual::Word("RollingUpdate")),
+    ("replicasets.apps", &["spec", "replicas"], Usual::Count(1)),
+    ("statefulsets.apps", &["spec", "replicas"], Usual::Count(1)),
+    ("statefulsets.apps", &["spec", "podManagementPolicy"], Usual::Word("OrderedReady")),
+    ("statefulsets.apps", &["spec", "updateStrategy", "type"], Usual::Word("RollingUpdate")),
+    ("daemonsets.apps", &["spec", "revisionHistoryLimit"], Usual::Count(10)),
+    ("daemonsets.apps", &["spec", "updateStrategy", "type"], Usual::Word("RollingUpdate")),
+    ("jobs.batch", &["spec", "parallelism"], Usual::Count(1)),
+    ("jobs.batch", &["spec", "completions"], Usual::Count(1)),
+    ("jobs.batch", &["spec", "backoffLimit"], Usual::Count(6)),
+    ("storageclasses.storage.k8s.io", &["reclaimPolicy"], Usual::Word("Delete")),
+    ("storageclasses.storage.k8s.io", &["volumeBindingMode"], Usual::Word("Immediate")),
+    ("persistentvolumeclaims", &["spec", "volumeMode"], Usual::Word("Filesystem")),
+    ("persistentvolumes", &["spec", "volumeMode"], Usual::Word("Filesystem")),
+    ("persistentvolumes", &["spec", "persistentVolumeReclaimPolicy"], Usual::Word("Retain")),
+    ("priorityclasses.scheduling.k8s.io", &["preemptionPolicy"], Usual::Word("PreemptLowerPriority")),
+];
 
 fn pod_spec(spec: &mut Value) {
     if !spec.is_object() {

@@ -4,11 +4,13 @@
 //! every write obeys · [`read`], [`write`], [`remove`], [`watch`] the verbs · [`patch`] the four dialects and who owns
 //! which field · [`users`], [`rbac`] who may · [`world`], [`cast`] who acts by itself, and when.
 
+mod applying;
 pub mod ask;
 pub mod cast;
 pub mod controllers;
 pub mod crds;
 pub mod defaults;
+pub mod deletion;
 mod discovery;
 mod events;
 mod faulty;

@@ -128,39 +128,10 @@ impl Kubernetes {
                 ));
             }
         };
-        let value = budget.value();
-        let status = &value["status"];
-        let ready = list(&pod.value()["status"]["conditions"])
-            .iter()
-            .any(|condition| condition["type"] == "Ready" && condition["status"] == "True");
-        let healthy = status["currentHealthy"].as_i64().unwrap_or(0);
-        let desired = status["desiredHealthy"].as_i64().unwrap_or(0);
-        let always = value["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow";
-        if !ready && (always || healthy >= desired && desired > 0) {
-            return Ok(());
-        }
-        let behind = status["observedGeneration"].as_i64().unwrap_or(0) < budget.meta.generation;
-        if behind {
-            return Err(too_many(
-                "The disruption budget is still being processed by the server.",
-                budget,
-                &[],
-            )
-            .retry_after(10));
-        }
-        let allowed = status["disruptionsAllowed"].as_i64().unwrap_or(0);
-        if allowed < 1 {
-            let name = budget.name();
-            let message = format!(
-                "The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
-            );
-            let cause = Cause::new("", "DisruptionBudget", message);
-            return Err(too_many(
-                "Cannot evict pod as it would violate the pod's disruption budget.",
-                budget,
-                &[cause],
-            ));
-        }
+        let allowed = match verdict(budget, pod)? {
+            Verdict::Free => return Ok(()),
+            Verdict::Takes { allowed } => allowed,
+        };
         if dry {
             return Ok(());
         }
@@ -232,6 +203,45 @@ pub fn bind_pod(
         super::paths::set(value, &["status", "conditions"], conditions.into());
     })?;
     Ok(())
+}
+
+/// Does an eviction count against the budget?
+enum Verdict {
+    /// A pod that is not ready may go without asking.
+    Free,
+    Takes {
+        allowed: i64,
+    },
+}
+
+fn verdict(budget: &Object, pod: &Object) -> Result<Verdict, Status> {
+    let value = budget.value();
+    let status = &value["status"];
+    let ready = list(&pod.value()["status"]["conditions"])
+        .iter()
+        .any(|condition| condition["type"] == "Ready" && condition["status"] == "True");
+    let healthy = status["currentHealthy"].as_i64().unwrap_or(0);
+    let desired = status["desiredHealthy"].as_i64().unwrap_or(0);
+    let always = value["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow";
+    if !ready && (always || healthy >= desired && desired > 0) {
+        return Ok(Verdict::Free);
+    }
+    let behind = status["observedGeneration"].as_i64().unwrap_or(0) < budget.meta.generation;
+    if behind {
+        let said = "The disruption budget is still being processed by the server.";
+        return Err(too_many(said, budget, &[]).retry_after(10));
+    }
+    let allowed = status["disruptionsAllowed"].as_i64().unwrap_or(0);
+    if allowed < 1 {
+        let name = budget.name();
+        let message = format!(
+            "The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
+        );
+        let cause = Cause::new("", "DisruptionBudget", message);
+        let said = "Cannot evict pod as it would violate the pod's disruption budget.";
+        return Err(too_many(said, budget, &[cause]));
+    }
+    Ok(Verdict::Takes { allowed })
 }
 
 fn too_many(said: &str, budget: &Object, causes: &[Cause]) -> Status {

@@ -5,14 +5,16 @@
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use jiff::Timestamp;
+use serde_json::Value;
 
 use super::defaults;
+use super::deletion::finished;
+pub use super::deletion::{Deleted, Deletion, Propagation, prepare_delete};
 use super::kinds::Kind;
 use super::names;
 use super::object::{Object, stamp};
-use super::paths;
+use super::paths::{self, list, text};
 use super::status::{Cause, Status};
 use super::store::{Store, key};
 
@@ -25,31 +27,6 @@ pub enum Part {
     Status,
     /// Both at once: for controllers of this emulator, never over the API.
     Whole,
-}
-
-/// The options of a delete.
-#[derive(Debug, Clone, Default)]
-pub struct Deletion {
-    pub grace_seconds: Option<i64>,
-    pub uid: Option<String>,
-    pub resource_version: Option<String>,
-    pub propagation: Option<Propagation>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Propagation {
-    Background,
-    Foreground,
-    Orphan,
-}
-
-/// What a delete came to.
-#[derive(Debug, Clone)]
-pub enum Deleted {
-    /// It is gone; this was it.
-    Gone(Arc<Object>),
-    /// It stays until its finalizers or its grace are over.
-    Marked(Arc<Object>),
 }
 
 impl Store {
@@ -106,12 +83,12 @@ impl Store {
             "deletionGracePeriodSeconds",
             "selfLink",
         ] {
-            forget(meta, own);
+            paths::forget(meta, &[own]);
         }
         if kind.counts_generation {
             meta["generation"] = 1.into();
         } else {
-            forget(meta, "generation");
+            paths::forget(meta, &["generation"]);
         }
         Ok(())
     }
@@ -307,51 +284,6 @@ pub fn merge_update(
     Ok(value)
 }
 
-/// `None`: it goes at once. `Some`: it stays, marked like this. Pure.
-pub fn prepare_delete(
-    kind: &Kind,
-    old: &Object,
-    how: &Deletion,
-    now: Timestamp,
-) -> Result<Option<Value>, Status> {
-    check_preconditions(kind, old, how)?;
-    let mut value = Arc::unwrap_or_clone(old.value());
-    add_propagation(&mut value, how.propagation);
-    let grace = grace_of(kind, &value, how);
-    let held = !list(&value["metadata"]["finalizers"]).is_empty()
-        || !list(&value["spec"]["finalizers"]).is_empty() && kind.id == "namespaces";
-    if grace == 0 && !held {
-        return Ok(None);
-    }
-    let marked_before = value["metadata"]["deletionTimestamp"].is_string();
-    let grace_before = value["metadata"]["deletionGracePeriodSeconds"].as_i64();
-    if marked_before && grace_before.is_some_and(|before| before <= grace) {
-        return Ok(Some(value));
-    }
-    let ends = now
-        .checked_add(SignedDuration::from_secs(grace))
-        .unwrap_or(now);
-    let meta = &mut value["metadata"];
-    meta["deletionTimestamp"] = stamp(ends).into();
-    meta["deletionGracePeriodSeconds"] = grace.into();
-    if kind.counts_generation && !marked_before {
-        meta["generation"] = (old.meta.generation + 1).into();
-    }
-    if kind.id == "namespaces" {
-        paths::set(&mut value, &["status", "phase"], "Terminating".into());
-    }
-    Ok(Some(value))
-}
-
-/// Marked for deletion, its grace over and no finalizer left?
-fn finished(id: &str, value: &Value) -> bool {
-    let meta = &value["metadata"];
-    meta["deletionTimestamp"].is_string()
-        && list(&meta["finalizers"]).is_empty()
-        && (id != "namespaces" || list(&value["spec"]["finalizers"]).is_empty())
-        && (id != "pods" || meta["deletionGracePeriodSeconds"].as_i64() == Some(0))
-}
-
 fn check_versions(kind: &Kind, old: &Object, value: &Value, part: Part) -> Result<(), Status> {
     let wanted = text(&value["metadata"], "resourceVersion");
     if wanted.is_empty() && part == Part::Main && !names::unconditional(kind) {
@@ -380,66 +312,12 @@ fn check_versions(kind: &Kind, old: &Object, value: &Value, part: Part) -> Resul
     Ok(())
 }
 
-fn check_preconditions(kind: &Kind, old: &Object, how: &Deletion) -> Result<(), Status> {
-    let have = [
-        ("UID", &how.uid, old.meta.uid.clone()),
-        (
-            "ResourceVersion",
-            &how.resource_version,
-            old.meta.revision.to_string(),
-        ),
-    ];
-    for (what, wanted, have) in have {
-        if let Some(wanted) = wanted
-            && *wanted != have
-        {
-            let why = format!(
-                "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {have}"
-            );
-            return Err(Status::conflict(&kind.id, old.name(), &why));
-        }
-    }
-    Ok(())
-}
-
-/// Deleting the dependants first, or letting them go, is a finalizer that the garbage collector takes off.
-fn add_propagation(value: &mut Value, propagation: Option<Propagation>) {
-    let add = match propagation {
-        None | Some(Propagation::Background) => return,
-        Some(Propagation::Foreground) => "foregroundDeletion",
-        Some(Propagation::Orphan) => "orphan",
-    };
-    let finalizers = &mut value["metadata"]["finalizers"];
-    if !finalizers.is_array() {
-        *finalizers = json!([]);
-    }
-    if let Some(list) = finalizers.as_array_mut()
-        && !list.iter().any(|have| have == add)
-    {
-        list.push(add.into());
-    }
-}
-
-/// Only pods have time to end: none if no kubelet has them or they ended already.
-fn grace_of(kind: &Kind, value: &Value, how: &Deletion) -> i64 {
-    if kind.id != "pods" {
-        return 0;
-    }
-    let unbound = text(&value["spec"], "nodeName").is_empty();
-    let ended = matches!(text(&value["status"], "phase"), "Succeeded" | "Failed");
-    if unbound || ended {
-        return 0;
-    }
-    let own = value["spec"]["terminationGracePeriodSeconds"].as_i64();
-    how.grace_seconds.or(own).unwrap_or(30).clamp(0, 1 << 31)
-}
-
 /// A status update changes the status and what tells who wrote it, nothing else.
 fn with_status(before: &Value, mut value: Value) -> Value {
     let mut next = before.clone();
     match value.get_mut("status").map(Value::take) {
         Some(status) => next["status"] = status,
-        None => forget(&mut next, "status"),
+        None => paths::forget(&mut next, &["status"]),
     }
     if let Some(managed) = value["metadata"].get_mut("managedFields") {
         next["metadata"]["managedFields"] = managed.take();
@@ -488,22 +366,8 @@ pub(super) fn place(value: &Value) -> (String, String) {
 fn copy(from: &Value, to: &mut Value, member: &str) {
     match from.get(member) {
         Some(value) => to[member] = value.clone(),
-        None => forget(to, member),
+        None => paths::forget(to, &[member]),
     }
-}
-
-fn forget(value: &mut Value, member: &str) {
-    if let Some(members) = value.as_object_mut() {
-        members.remove(member);
-    }
-}
-
-fn text<'a>(value: &'a Value, member: &str) -> &'a str {
-    value[member].as_str().unwrap_or_default()
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
 use super::*;
+use jiff::SignedDuration;
+use serde_json::json;
 
 const NOW: &str = "2026-01-01T00:00:00Z";
 

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use super::ask::{Ask, body, header};
 use super::kinds::Kind;
 use super::object::Object;
-use super::patch::apply::{Writer, apply, track};
+use super::patch::apply::{Writer, track};
 use super::patch::lists::Spot;
 use super::patch::{Dialect, patched};
 use super::paths::{set, text};
 use super::rules::{Part, merge_update};
-use super::status::{Cause, Status};
+use super::status::Status;
 use super::{Kubernetes, Said, crds, scale, schema, shape, view};
 
 impl Kubernetes {
@@ -29,7 +29,7 @@ impl Kubernetes {
         self.create_value(ask, value, now)
     }
 
-    fn create_value(
+    pub(super) fn create_value(
         &mut self,
         ask: &Ask,
         mut value: Value,
@@ -145,69 +145,6 @@ impl Kubernetes {
         self.finish(ask, &old, next, now)
     }
 
-    fn apply(&mut self, ask: &Ask, mut wish: Value, now: Timestamp) -> Result<Said, Status> {
-        if ask.query.get("fieldManager").is_empty() {
-            let cause = Cause::new(
-                "fieldManager",
-                "FieldValueRequired",
-                "Required value: is required for apply patch",
-            );
-            return Err(Status::invalid("PatchOptions", "", vec![cause]));
-        }
-        if text(&wish, "apiVersion").is_empty() || text(&wish, "kind").is_empty() {
-            return Err(Status::bad_request(
-                "an applied configuration needs apiVersion and kind",
-            ));
-        }
-        expect_kind(ask, &wish)?;
-        if wish["metadata"]["managedFields"]
-            .as_array()
-            .is_some_and(|list| !list.is_empty())
-        {
-            return Err(Status::bad_request("metadata.managedFields must be nil"));
-        }
-        let name = text(&wish["metadata"], "name").to_owned();
-        if !name.is_empty() && name != ask.name {
-            return Err(Status::bad_request(format!(
-                "the name of the object ({name}) does not match the name on the URL ({})",
-                ask.name
-            )));
-        }
-        set(&mut wish, &["metadata", "name"], ask.name.clone().into());
-        place(ask, &mut wish)?;
-        view::inward(ask, &mut wish);
-        let force = ask.query.is("force");
-        let kind = Arc::clone(&ask.stored);
-        let version = ask.kind.api_version(&ask.version);
-        let writer = Writer {
-            manager: ask.manager(),
-            api_version: &version,
-            subresource: &ask.subresource,
-            now,
-        };
-        let spot = Spot::top(&kind, &ask.version);
-        let old = self
-            .world
-            .store
-            .get(&kind.id, &ask.namespace, &ask.name)
-            .cloned();
-        let Some(old) = old else {
-            if !ask.subresource.is_empty() {
-                return Err(Status::not_found(ask.resource(), &ask.name));
-            }
-            let next = apply(&Value::Null, &wish, &spot, writer, force)?;
-            return self.create_value(ask, next, now);
-        };
-        check_wished_version(ask, &wish, &old)?;
-        let mut next = apply(&old.value(), &wish, &spot, writer, force)?;
-        set(
-            &mut next,
-            &["metadata", "resourceVersion"],
-            old.meta.revision.to_string().into(),
-        );
-        self.finish_as(ask, &old, next, None, now)
-    }
-
     /// The common end of every write to an existing object.
     fn finish(
         &mut self,
@@ -230,7 +167,7 @@ impl Kubernetes {
         self.finish_as(ask, old, next, Some(writer), now)
     }
 
-    fn finish_as(
+    pub(super) fn finish_as(
         &mut self,
         ask: &Ask,
         old: &Arc<Object>,
@@ -346,7 +283,7 @@ fn body_of_patch(request: &Request<Bytes>, dialect: Dialect) -> Result<Value, St
     }
 }
 
-fn expect_kind(ask: &Ask, value: &Value) -> Result<(), Status> {
+pub(super) fn expect_kind(ask: &Ask, value: &Value) -> Result<(), Status> {
     if !value.is_object() {
         return Err(Status::bad_request("the body must be an object"));
     }
@@ -367,7 +304,7 @@ fn expect_kind(ask: &Ask, value: &Value) -> Result<(), Status> {
 }
 
 /// The namespace of the path goes into the object; another one there is a mistake.
-fn place(ask: &Ask, value: &mut Value) -> Result<(), Status> {
+pub(super) fn place(ask: &Ask, value: &mut Value) -> Result<(), Status> {
     if !value["metadata"].is_object() {
         if !value["metadata"].is_null() {
             return Err(Status::bad_request("metadata must be an object"));
@@ -388,21 +325,6 @@ fn place(ask: &Ask, value: &mut Value) -> Result<(), Status> {
         );
     }
     Ok(())
-}
-
-fn check_wished_version(ask: &Ask, wish: &Value, old: &Object) -> Result<(), Status> {
-    let version = text(&wish["metadata"], "resourceVersion");
-    let uid = text(&wish["metadata"], "uid");
-    if (version.is_empty() || version == old.meta.revision.to_string())
-        && (uid.is_empty() || uid == old.meta.uid)
-    {
-        return Ok(());
-    }
-    Err(Status::conflict(
-        ask.resource(),
-        &ask.name,
-        "the object has been modified; please apply your changes to the latest version and try again",
-    ))
 }
 
 /// If nothing but the times of managers changed, nothing changed.

@@ -38,7 +38,10 @@ fn file(program: &str) -> PathBuf {
 /// Instructions with their arguments; continued lines are one.
 fn instructions(program: &str) -> Vec<(String, String)> {
     let text = fs::read_to_string(file(program)).unwrap_or_else(|error| {
-        panic!("{program} has no Containerfile ({}): {error}", file(program).display())
+        panic!(
+            "{program} has no Containerfile ({}): {error}",
+            file(program).display()
+        )
     });
     let joined = text.replace("\\\n", " ");
     let lines = joined
@@ -70,7 +73,8 @@ fn every_program_is_built_and_started_by_its_containerfile() {
         assert!(build.contains("--locked") && build.contains("--release"));
         let started = all(&said, "ENTRYPOINT").next().unwrap();
         assert_eq!(started, format!("[\"/{program}\"]"));
-        let copied = all(&said, "COPY").any(|copy| copy.ends_with(&format!("/out/{program} /{program}")));
+        let copied =
+            all(&said, "COPY").any(|copy| copy.ends_with(&format!("/out/{program} /{program}")));
         assert!(copied, "{program} is not copied to where it is started");
     }
 }
@@ -86,13 +90,26 @@ fn everything_a_containerfile_copies_is_there_and_so_is_every_member_of_the_work
             sources.extend(&words[..words.len() - 1]);
         }
         for source in &sources {
-            assert!(root.join(source).exists(), "{program}: {source} does not exist");
+            assert!(
+                root.join(source).exists(),
+                "{program}: {source} does not exist"
+            );
         }
         let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
         let members = manifest.split("members = [").nth(1).unwrap();
-        for member in members.split(']').next().unwrap().split('"').skip(1).step_by(2) {
+        for member in members
+            .split(']')
+            .next()
+            .unwrap()
+            .split('"')
+            .skip(1)
+            .step_by(2)
+        {
             let top = Path::new(member).iter().next().unwrap().to_str().unwrap();
-            assert!(sources.contains(&top), "{program}: cargo wants {top}, and it is not copied");
+            assert!(
+                sources.contains(&top),
+                "{program}: cargo wants {top}, and it is not copied"
+            );
         }
     }
 }
@@ -102,13 +119,22 @@ fn no_image_runs_as_root_and_none_names_a_registry() {
     for (_, program) in programs() {
         let said = instructions(&program);
         let user = all(&said, "USER").last().unwrap();
-        assert!(user.starts_with(|first: char| ('1'..='9').contains(&first)), "{user}");
+        assert!(
+            user.starts_with(|first: char| ('1'..='9').contains(&first)),
+            "{user}"
+        );
         for base in all(&said, "FROM") {
-            assert!(base.starts_with("${"), "{program}: {base} is not an argument");
+            assert!(
+                base.starts_with("${"),
+                "{program}: {base} is not an argument"
+            );
         }
         for argument in all(&said, "ARG") {
             let (_, default) = argument.split_once('=').unwrap();
-            assert!(!default.contains('/'), "{program}: {argument} names a registry");
+            assert!(
+                !default.contains('/'),
+                "{program}: {argument} names a registry"
+            );
         }
     }
 }

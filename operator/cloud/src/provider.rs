@@ -34,13 +34,8 @@ pub trait Provider: Send + Sync {
     async fn terminate(&self, what: &Footprint) -> Result<(), CloudError>;
 
     /// One instance too many of a claim that keeps another: this one alone goes. What else carries the identity stays, ports
-    /// included, until the claim ends. Ok means under way.
-    async fn terminate_only(&self, who: &Identity, id: &InstanceId) -> Result<(), CloudError> {
-        let said = format!(
-            "instance {id} of {who} cannot be removed alone in this cloud; delete it by hand"
-        );
-        Err(CloudError::rejected(&said))
-    }
+    /// included, until the claim ends. Ok means under way; `Rejected` where the cloud cannot remove one alone.
+    async fn terminate_only(&self, who: &Identity, id: &InstanceId) -> Result<(), CloudError>;
 
     /// Restarts the machine. The same `operation` twice restarts it once where the cloud can tell; `Rejected` where it cannot
     /// restart at all.

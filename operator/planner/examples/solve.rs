@@ -7,8 +7,13 @@
 )]
 
 use planner::schedule::Ground;
-use planner::snapshot::{Daemon, Node, Pod, PodTerm, Pods, Pool, Selector, Shape, Spread, Volume, VolumeLimit};
-use planner::{Budget, CapacityType, Catalog, InstanceType, Offering, Price, Requirement, Resources, Schedule, Snapshot, WhatIf, labels};
+use planner::snapshot::{
+    Daemon, Node, Pod, PodTerm, Pods, Pool, Selector, Shape, Spread, Volume, VolumeLimit,
+};
+use planner::{
+    Budget, CapacityType, Catalog, InstanceType, Offering, Price, Requirement, Resources, Schedule,
+    Snapshot, WhatIf, labels,
+};
 use std::time::Instant;
 
 /// A small generator that is the same everywhere.
@@ -16,7 +21,10 @@ struct Dice(u64);
 
 impl Dice {
     fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
     }
 
@@ -49,9 +57,18 @@ fn catalog() -> Catalog {
         types.push(InstanceType {
             name: name.as_str().into(),
             aliases: Vec::new(),
-            capacity: amounts(&[("cpu", cpu.to_string()), ("memory", format!("{gib}Gi")), ("pods", (10 * cpu).to_string())]),
+            capacity: amounts(&[
+                ("cpu", cpu.to_string()),
+                ("memory", format!("{gib}Gi")),
+                ("pods", (10 * cpu).to_string()),
+            ]),
             overhead: amounts(&[("cpu", "100m".into()), ("memory", "10Mi".into())]),
-            requirements: [Requirement::one_of(labels::ARCH, ["amd64"]), Requirement::one_of(labels::OS, ["linux", "windows", "darwin"])].into_iter().collect(),
+            requirements: [
+                Requirement::one_of(labels::ARCH, ["amd64"]),
+                Requirement::one_of(labels::OS, ["linux", "windows", "darwin"]),
+            ]
+            .into_iter()
+            .collect(),
         });
         for (zone, kind) in [
             ("test-zone-1", CapacityType::Spot),
@@ -81,7 +98,10 @@ fn sized(dice: &mut Dice) -> Shape {
     let memory = *dice.of(&[100, 256, 512, 1024, 2048, 4096]);
     Shape {
         namespace: "default".into(),
-        requests: amounts(&[("cpu", format!("{cpu}m")), ("memory", format!("{memory}Mi"))]),
+        requests: amounts(&[
+            ("cpu", format!("{cpu}m")),
+            ("memory", format!("{memory}Mi")),
+        ]),
         ..Shape::default()
     }
 }
@@ -101,15 +121,24 @@ fn diverse(count: usize) -> Snapshot {
             1 => shape.spreads.push(Spread::new(labels::HOSTNAME, 1, mine)),
             2 => {
                 shape.labels = vec![("my-affininity".into(), letter.into())];
-                shape.near.push(PodTerm::new(labels::ZONE, Some(Selector::labels([("my-affininity", letter)]))));
+                shape.near.push(PodTerm::new(
+                    labels::ZONE,
+                    Some(Selector::labels([("my-affininity", letter)])),
+                ));
             }
             3 => {
                 shape.labels = vec![("app".into(), "nginx".into())];
-                shape.apart.push(PodTerm::new(labels::HOSTNAME, Some(Selector::labels([("app", "nginx")]))));
+                shape.apart.push(PodTerm::new(
+                    labels::HOSTNAME,
+                    Some(Selector::labels([("app", "nginx")])),
+                ));
             }
             _ => {}
         }
-        list.push((Pod::pending(format!("default/p{at}"), format!("u{at}"), now()), shape));
+        list.push((
+            Pod::pending(format!("default/p{at}"), format!("u{at}"), now()),
+            shape,
+        ));
     }
     let mut snapshot = world();
     snapshot.pods = Pods::gather(list);
@@ -124,10 +153,18 @@ fn preferences(count: usize, ignore: bool) -> Snapshot {
         requests: amounts(&[("cpu", "500m".into()), ("memory", "512Mi".into())]),
         labels: vec![("app".into(), "nginx".into())],
         preferred: vec![(1, vec![Requirement::one_of(labels::ZONE, ["test-zone-1"])])],
-        preferred_apart: vec![(10, PodTerm::new(labels::ZONE, nginx.clone())), (1, PodTerm::new(labels::HOSTNAME, nginx))],
+        preferred_apart: vec![
+            (10, PodTerm::new(labels::ZONE, nginx.clone())),
+            (1, PodTerm::new(labels::HOSTNAME, nginx)),
+        ],
         ..Shape::default()
     };
-    let pod = |at| (Pod::pending(format!("default/p{at}"), format!("u{at}"), now()), shape.clone());
+    let pod = |at| {
+        (
+            Pod::pending(format!("default/p{at}"), format!("u{at}"), now()),
+            shape.clone(),
+        )
+    };
     snapshot.pods = Pods::gather((0..count).map(pod));
     if ignore {
         snapshot.options.preferences = planner::snapshot::PreferencePolicy::Ignore;
@@ -142,7 +179,11 @@ fn headline(count: usize) -> Snapshot {
     for at in 0..5000 {
         let zone = format!("test-zone-{}", at % 3 + 1);
         let name = format!("node-{at:05}");
-        let room = amounts(&[("cpu", "16".into()), ("memory", "64Gi".into()), ("pods", "110".into())]);
+        let room = amounts(&[
+            ("cpu", "16".into()),
+            ("memory", "64Gi".into()),
+            ("pods", "110".into()),
+        ]);
         snapshot.nodes.push(Node {
             name: name.as_str().into(),
             pool: Some("default".into()),
@@ -157,16 +198,30 @@ fn headline(count: usize) -> Snapshot {
             ],
             capacity: room.clone(),
             allocatable: room,
-            used: amounts(&[("cpu", format!("{}m", 1000 + dice.roll(8000))), ("memory", format!("{}Mi", 1000 + dice.roll(30_000))), ("pods", "10".into())]),
+            used: amounts(&[
+                ("cpu", format!("{}m", 1000 + dice.roll(8000))),
+                ("memory", format!("{}Mi", 1000 + dice.roll(30_000))),
+                ("pods", "10".into()),
+            ]),
             volume_limits: vec![("csi".into(), Some(25))],
             initialized: true,
             ..Node::default()
         });
     }
-    snapshot.volumes.limits.push(VolumeLimit { instance_type: None, driver: "csi".into(), most: 25 });
+    snapshot.volumes.limits.push(VolumeLimit {
+        instance_type: None,
+        driver: "csi".into(),
+        most: 25,
+    });
     for at in 0..5 {
-        let shape = Shape { requests: amounts(&[("cpu", "50m".into()), ("memory", "64Mi".into())]), ..Shape::default() };
-        snapshot.daemons.push(Daemon { name: format!("daemon-{at}").as_str().into(), shape });
+        let shape = Shape {
+            requests: amounts(&[("cpu", "50m".into()), ("memory", "64Mi".into())]),
+            ..Shape::default()
+        };
+        snapshot.daemons.push(Daemon {
+            name: format!("daemon-{at}").as_str().into(),
+            shape,
+        });
     }
     let mut list = Vec::new();
     for kind in 0..200_usize {
@@ -176,7 +231,9 @@ fn headline(count: usize) -> Snapshot {
         shape.labels = vec![("app".into(), app.as_str().into())];
         match kind % 8 {
             0 | 1 => shape.spreads.push(Spread::new(labels::ZONE, 1, selector)),
-            2 => shape.spreads.push(Spread::new(labels::HOSTNAME, 2, selector)),
+            2 => shape
+                .spreads
+                .push(Spread::new(labels::HOSTNAME, 2, selector)),
             3 => shape.apart.push(PodTerm::new(labels::HOSTNAME, selector)),
             4 => shape.near.push(PodTerm::new(labels::ZONE, selector)),
             _ => {}
@@ -184,15 +241,32 @@ fn headline(count: usize) -> Snapshot {
         for at in 0..count / 200 {
             let mut shape = shape.clone();
             if kind % 5 == 0 {
-                shape.volumes.push(Volume { claim: format!("default/{app}-{at}").as_str().into(), driver: Some("csi".into()), alternatives: Vec::new() });
+                shape.volumes.push(Volume {
+                    claim: format!("default/{app}-{at}").as_str().into(),
+                    driver: Some("csi".into()),
+                    alternatives: Vec::new(),
+                });
             }
-            list.push((Pod::pending(format!("default/{app}-{at}"), format!("u{kind}-{at}"), now()), shape));
+            list.push((
+                Pod::pending(
+                    format!("default/{app}-{at}"),
+                    format!("u{kind}-{at}"),
+                    now(),
+                ),
+                shape,
+            ));
         }
     }
     for at in 0..20_000_usize {
         let app = format!("app-{}", at % 400);
-        let shape = Shape { namespace: "default".into(), labels: vec![("app".into(), app.as_str().into())], requests: amounts(&[("cpu", "100m".into())]), ..Shape::default() };
-        let pod = Pod::bound(format!("default/b{at}"), format!("b{at}"), now()).on(format!("node-{:05}", at % 5000));
+        let shape = Shape {
+            namespace: "default".into(),
+            labels: vec![("app".into(), app.as_str().into())],
+            requests: amounts(&[("cpu", "100m".into())]),
+            ..Shape::default()
+        };
+        let pod = Pod::bound(format!("default/b{at}"), format!("b{at}"), now())
+            .on(format!("node-{:05}", at % 5000));
         list.push((pod, shape));
     }
     snapshot.pods = Pods::gather(list);
@@ -218,7 +292,11 @@ fn show(name: &str, snapshot: &Snapshot) {
 }
 
 fn figures(schedule: &Schedule, snapshot: &Snapshot) -> String {
-    let price = schedule.openings.iter().filter_map(|opening| opening.price).fold(0, |sum, price| sum + price.billionths());
+    let price = schedule
+        .openings
+        .iter()
+        .filter_map(|opening| opening.price)
+        .fold(0, |sum, price| sum + price.billionths());
     format!(
         "{} claims, {}.{:03}/h, {} refused, {} steps",
         schedule.openings.len(),

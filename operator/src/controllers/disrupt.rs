@@ -62,10 +62,7 @@ pub async fn run(hub: &Shared) {
 async fn look(hub: &Shared) -> Result<Emptiness, snapshot::Behind> {
     let frozen = snapshot::freeze(hub).await?;
     // Pods that wait for room that is there already will land there any moment.
-    let schedule = solve(
-        &WhatIf::nothing_changes(&frozen),
-        Budget::steps(5_000_000),
-    );
+    let schedule = solve(&WhatIf::nothing_changes(&frozen), Budget::steps(5_000_000));
     let mut awaited: BTreeMap<Arc<str>, u32> = BTreeMap::new();
     for (_, spot) in &schedule.placements {
         if let Spot::Node(id) = spot {

@@ -279,6 +279,7 @@ fn claim(hub: &Shared, frozen: &Snapshot, opening: &Opening) -> Option<NodeClaim
         OFFERINGS.to_owned(),
         opening.ledger_offerings(catalog).join(","),
     );
+    annotations.insert(explain::WHY.to_owned(), explain::opening(frozen, opening));
     annotations.insert(
         HASH.to_owned(),
         hash::node_pool_hash(template).ok()?.to_string(),

@@ -159,6 +159,11 @@ impl Provider for CountedProvider {
         self.counted("Delete", self.provider.terminate(what)).await
     }
 
+    async fn terminate_only(&self, who: &Identity, id: &InstanceId) -> Result<(), CloudError> {
+        self.counted("Delete", self.provider.terminate_only(who, id))
+            .await
+    }
+
     async fn reboot(&self, id: &InstanceId, operation: &str) -> Result<(), CloudError> {
         self.counted("Reboot", self.provider.reboot(id, operation))
             .await

@@ -267,7 +267,7 @@ fn claim(snapshot: &Snapshot, opening: &Opening) -> Claim {
 
 fn types_by_price(catalog: &Catalog, opening: &Opening) -> Vec<String> {
     let mut least: BTreeMap<TypeId, Option<Price>> = BTreeMap::new();
-    for id in &opening.offerings {
+    for id in opening.offerings.iter() {
         let price = catalog.offering(*id).price;
         let known = least.entry(catalog.type_of(*id)).or_insert(price);
         *known = match (*known, price) {

@@ -18,8 +18,11 @@ const COUNTS: [&str; 4] = [
     "availableReplicas",
 ];
 
+/// Stays until something moves again.
+const LATE: &str = "ProgressDeadlineExceeded";
+
 /// Writes the status. Returns when a rollout that stands still has stood for too long.
-pub fn report(
+pub(super) fn report(
     store: &mut Store,
     object: &Object,
     value: &Value,
@@ -107,18 +110,17 @@ fn progressing(status: &mut Value, spec: &Value, moved: bool, now: Timestamp) ->
         .and_then(|before| instant(&before["lastUpdateTime"]))
         .unwrap_or(now);
     let limit = after(since, deadline(&json!({"spec": spec})));
-    let late = !complete && limit <= now;
+    let said = before
+        .as_ref()
+        .is_some_and(|before| before["reason"] == LATE);
+    let late = !complete && (limit <= now || said && !moved);
     let (state, reason, message) = match (complete, late) {
         (true, _) => (
             "True",
             "NewReplicaSetAvailable",
             "ReplicaSet has successfully progressed.",
         ),
-        (_, true) => (
-            "False",
-            "ProgressDeadlineExceeded",
-            "ReplicaSet has timed out progressing.",
-        ),
+        (_, true) => ("False", LATE, "ReplicaSet has timed out progressing."),
         _ => ("True", "ReplicaSetUpdated", "ReplicaSet is progressing."),
     };
     let condition = Condition {

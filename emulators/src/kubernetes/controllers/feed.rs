@@ -53,7 +53,7 @@ mod tests {
         let mut feed = Feed::new("nodes");
         let now = "2026-01-01T00:00:00Z".parse().unwrap();
         assert!(matches!(feed.read(&store), News::All));
-        let mut add = |store: &mut Store, name: &str| {
+        let add = |store: &mut Store, name: &str| {
             let node = json!({"metadata": {"name": name}});
             store.create("nodes", node, now).unwrap();
         };

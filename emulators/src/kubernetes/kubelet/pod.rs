@@ -8,7 +8,7 @@ use crate::kubernetes::object::stamp;
 use crate::kubernetes::reading::{condition, list, open, text};
 
 /// Annotations by which a pod tells this kubelet how to treat it: `run-seconds`, `exit-code`, `stop-seconds`.
-pub const PREFIX: &str = "kubelet.emulated/";
+const PREFIX: &str = "kubelet.emulated/";
 
 /// A wish in seconds.
 pub(super) fn wish(pod: &Value, name: &str) -> Option<SignedDuration> {

@@ -10,19 +10,19 @@ use super::shape::{Shape, Term, Who};
 
 /// A pod that has a node.
 #[derive(Debug, Clone)]
-pub struct Placed {
-    pub node: String,
-    pub shape: Arc<Shape>,
+pub(super) struct Placed {
+    pub(super) node: String,
+    pub(super) shape: Arc<Shape>,
     /// Marked for deletion.
-    pub ending: bool,
+    pub(super) ending: bool,
 }
 
 /// Node name → how many.
-pub type ByNode = BTreeMap<String, i64>;
+pub(super) type ByNode = BTreeMap<String, i64>;
 
 #[derive(Debug, Default)]
-pub struct Census {
-    pub placed: BTreeMap<String, Placed>,
+pub(super) struct Census {
+    pub(super) placed: BTreeMap<String, Placed>,
     /// Labels of namespaces.
     namespaces: BTreeMap<String, Vec<(String, String)>>,
     answers: BTreeMap<Who, ByNode>,
@@ -34,7 +34,7 @@ pub struct Census {
 const QUESTIONS: usize = 2000;
 
 impl Who {
-    pub fn means(
+    pub(super) fn means(
         &self,
         shape: &Shape,
         namespaces: &BTreeMap<String, Vec<(String, String)>>,
@@ -51,19 +51,19 @@ impl Who {
 }
 
 impl Census {
-    pub fn set_namespaces(&mut self, namespaces: BTreeMap<String, Vec<(String, String)>>) {
+    pub(super) fn set_namespaces(&mut self, namespaces: BTreeMap<String, Vec<(String, String)>>) {
         if namespaces != self.namespaces {
             self.namespaces = namespaces;
             self.answers.clear();
         }
     }
 
-    pub fn means(&self, who: &Who, shape: &Shape) -> bool {
+    pub(super) fn means(&self, who: &Who, shape: &Shape) -> bool {
         who.means(shape, &self.namespaces)
     }
 
     /// Counts of those meant by `who`. Counted now if it was never asked before.
-    pub fn count(&mut self, who: &Who) -> &ByNode {
+    pub(super) fn count(&mut self, who: &Who) -> &ByNode {
         if self.answers.len() > QUESTIONS {
             self.answers.clear();
         }
@@ -80,7 +80,7 @@ impl Census {
     }
 
     /// Terms by which placed pods keep this one away, with the nodes those pods are on.
-    pub fn guards_against(&self, shape: &Shape) -> Vec<(&str, &ByNode)> {
+    pub(super) fn guards_against(&self, shape: &Shape) -> Vec<(&str, &ByNode)> {
         let guards = self.guards.iter();
         let against = guards.filter(|(term, _)| term.who.means(shape, &self.namespaces));
         against
@@ -88,13 +88,13 @@ impl Census {
             .collect()
     }
 
-    pub fn insert(&mut self, key: &str, placed: Placed) {
+    pub(super) fn insert(&mut self, key: &str, placed: Placed) {
         self.remove(key);
         self.note(&placed, 1);
         self.placed.insert(key.to_owned(), placed);
     }
 
-    pub fn remove(&mut self, key: &str) -> Option<Placed> {
+    pub(super) fn remove(&mut self, key: &str) -> Option<Placed> {
         let placed = self.placed.remove(key)?;
         self.note(&placed, -1);
         Some(placed)

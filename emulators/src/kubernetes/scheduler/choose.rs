@@ -12,21 +12,21 @@ use crate::kubernetes::taints::{UNSCHEDULABLE, repelled_by, tolerated};
 
 /// Where the search starts in a large cluster, so that all nodes get their turn.
 #[derive(Debug, Default)]
-pub struct Turn(usize);
+pub(super) struct Turn(usize);
 
 #[derive(Debug, Default)]
-pub struct Refusals {
+pub(super) struct Refusals {
     nodes: usize,
     /// Reason → how many nodes.
     reasons: BTreeMap<String, usize>,
     /// Nodes on which fewer pods would help.
-    pub curable: Vec<String>,
+    pub(super) curable: Vec<String>,
     /// Instead of reasons by node.
     whole: Option<String>,
 }
 
 #[derive(Debug)]
-pub enum Choice {
+pub(super) enum Choice {
     Node { name: String, volumes: VolumeRules },
     Nowhere(Refusals),
 }
@@ -38,12 +38,12 @@ struct Refusal {
 
 /// Who is to be placed.
 #[derive(Clone, Copy)]
-pub struct Candidate<'a> {
-    pub key: &'a str,
-    pub shape: &'a Shape,
+pub(super) struct Candidate<'a> {
+    pub(super) key: &'a str,
+    pub(super) shape: &'a Shape,
 }
 
-pub fn choose(
+pub(super) fn choose(
     who: Candidate<'_>,
     store: &Store,
     world: (&Spots, &mut Census),
@@ -105,13 +105,18 @@ fn enough(nodes: usize) -> usize {
 }
 
 /// From `start` on, all around; only the named ones if the pod names nodes.
-fn candidates<'a>(shape: &Shape, spots: &'a Spots, start: usize) -> Vec<&'a Spot> {
+fn candidates<'a>(
+    shape: &Shape,
+    spots: &'a Spots,
+    start: usize,
+) -> Box<dyn Iterator<Item = &'a Spot> + 'a> {
     if let Some(names) = shape.needs.only_names() {
-        return names.iter().filter_map(|name| spots.get(name)).collect();
+        let named: Vec<&Spot> = names.iter().filter_map(|name| spots.get(name)).collect();
+        return Box::new(named.into_iter());
     }
     let all = spots.all();
     let start = start.min(all.len());
-    all[start..].iter().chain(&all[..start]).collect()
+    Box::new(all[start..].iter().chain(&all[..start]))
 }
 
 fn check(
@@ -191,7 +196,7 @@ impl Refusals {
     }
 
     /// In the words `kubectl describe pod` shows.
-    pub fn message(&self) -> String {
+    pub(super) fn message(&self) -> String {
         let nodes = self.nodes;
         if nodes == 0 {
             return "no nodes available to schedule pods".to_owned();

@@ -16,29 +16,29 @@ use serde_json::Value;
 
 /// The order of the queue: important ones first, then old ones.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rank {
+pub(super) struct Rank {
     priority: Reverse<i64>,
     created: String,
-    pub key: String,
+    pub(super) key: String,
 }
 
 #[derive(Debug)]
-pub struct Waiting {
-    pub shape: Arc<Shape>,
-    pub tried: bool,
+pub(super) struct Waiting {
+    pub(super) shape: Arc<Shape>,
+    pub(super) tried: bool,
 }
 
 #[derive(Debug)]
-pub struct Index {
-    pub spots: Spots,
-    pub census: Census,
-    pub queue: BTreeMap<Rank, Waiting>,
+pub(super) struct Index {
+    pub(super) spots: Spots,
+    pub(super) census: Census,
+    pub(super) queue: BTreeMap<Rank, Waiting>,
     ranks: BTreeMap<String, Rank>,
     shapes: BTreeSet<Arc<Shape>>,
     /// Pods for which room was made, and where.
     promises: BTreeMap<String, String>,
     /// Something changed that may help a pod that could not be placed.
-    pub stirred: bool,
+    pub(super) stirred: bool,
     nodes: Feed,
     pods: Feed,
     namespaces: Feed,
@@ -46,7 +46,7 @@ pub struct Index {
 }
 
 impl Rank {
-    pub fn place(&self) -> (&str, &str) {
+    pub(super) fn place(&self) -> (&str, &str) {
         self.key.split_once('/').unwrap_or(("", &self.key))
     }
 }
@@ -77,7 +77,7 @@ impl Default for Index {
 
 impl Index {
     /// Takes in what changed. Returns keys of pods behind gates that do not say so yet.
-    pub fn read(&mut self, store: &Store) -> Vec<String> {
+    pub(super) fn read(&mut self, store: &Store) -> Vec<String> {
         self.read_namespaces(store);
         for feed in &mut self.volumes {
             let news = feed.read(store);
@@ -237,7 +237,7 @@ impl Index {
     }
 
     /// The pod has a node now, by our own hand.
-    pub fn place(&mut self, key: &str, node: &str, shape: &Arc<Shape>) {
+    pub(super) fn place(&mut self, key: &str, node: &str, shape: &Arc<Shape>) {
         self.unqueue(key);
         if let Some(spot) = self.spots.get_mut(node) {
             spot.put(key, shape);
@@ -251,22 +251,22 @@ impl Index {
     }
 
     /// Neither waiting nor anywhere.
-    pub fn forget(&mut self, key: &str) {
+    pub(super) fn forget(&mut self, key: &str) {
         self.unqueue(key);
         self.stirred |= self.unplace(key);
     }
 
     /// It was tried. True for the first time.
-    pub fn tried(&mut self, rank: &Rank) -> bool {
+    pub(super) fn tried(&mut self, rank: &Rank) -> bool {
         let waiting = self.queue.get_mut(rank);
         waiting.is_some_and(|waiting| !std::mem::replace(&mut waiting.tried, true))
     }
 
-    pub fn is_promised(&self, key: &str) -> bool {
+    pub(super) fn is_promised(&self, key: &str) -> bool {
         self.promises.contains_key(key)
     }
 
-    pub fn promise(&mut self, key: &str, node: &str, shape: &Shape) {
+    pub(super) fn promise(&mut self, key: &str, node: &str, shape: &Shape) {
         if let Some(spot) = self.spots.get_mut(node) {
             let what = (shape.priority, shape.amounts.clone());
             spot.promised.insert(key.to_owned(), what);

@@ -5,15 +5,15 @@ use super::choose::Candidate;
 use super::spot::{Spot, Spots};
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Preemption {
-    pub node: String,
+pub(super) struct Preemption {
+    pub(super) node: String,
     /// Keys of pods.
-    pub victims: Vec<String>,
+    pub(super) victims: Vec<String>,
 }
 
 /// The node where the least important pods leave, and the fewest of them. Only room is made this way, and nodes where
 /// such pods are leaving already are waited for.
-pub fn preempt(
+pub(super) fn preempt(
     who: Candidate<'_>,
     curable: &[String],
     spots: &Spots,

@@ -6,7 +6,11 @@ use super::surroundings::Surroundings;
 use crate::kubernetes::taints::tolerated;
 
 /// The highest score; of equal ones the first by name, so that the same world gives the same answer.
-pub fn best<'a>(shape: &Shape, open: &[&'a Spot], around: &Surroundings) -> Option<&'a Spot> {
+pub(super) fn best<'a>(
+    shape: &Shape,
+    open: &[&'a Spot],
+    around: &Surroundings,
+) -> Option<&'a Spot> {
     if let [only] = open {
         return Some(only);
     }

@@ -10,65 +10,65 @@ use crate::kubernetes::reading::{count, list, pairs, strings, text};
 use crate::kubernetes::taints::Toleration;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Shape {
-    pub namespace: String,
-    pub labels: Vec<(String, String)>,
-    pub priority: i64,
-    pub may_preempt: bool,
-    pub amounts: Amounts,
-    pub ports: Vec<Port>,
-    pub needs: NodeNeeds,
-    pub likings: Vec<Liking>,
-    pub tolerations: Vec<Toleration>,
-    pub spreads: Vec<Spread>,
+pub(super) struct Shape {
+    pub(super) namespace: String,
+    pub(super) labels: Vec<(String, String)>,
+    pub(super) priority: i64,
+    pub(super) may_preempt: bool,
+    pub(super) amounts: Amounts,
+    pub(super) ports: Vec<Port>,
+    pub(super) needs: NodeNeeds,
+    pub(super) likings: Vec<Liking>,
+    pub(super) tolerations: Vec<Toleration>,
+    pub(super) spreads: Vec<Spread>,
     /// Required: beside such pods.
-    pub near: Vec<Term>,
+    pub(super) near: Vec<Term>,
     /// Required: away from such pods.
-    pub apart: Vec<Term>,
+    pub(super) apart: Vec<Term>,
     /// Preferred, with weights; away from them where it is negative.
-    pub rather: Vec<(i64, Term)>,
+    pub(super) rather: Vec<(i64, Term)>,
     /// Names of PersistentVolumeClaims.
-    pub claims: Vec<String>,
+    pub(super) claims: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Port {
-    pub protocol: String,
-    pub address: String,
-    pub port: i64,
+pub(super) struct Port {
+    pub(super) protocol: String,
+    pub(super) address: String,
+    pub(super) port: i64,
 }
 
 /// A pod affinity or anti-affinity term.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Term {
-    pub topology: String,
-    pub who: Who,
+pub(super) struct Term {
+    pub(super) topology: String,
+    pub(super) who: Who,
 }
 
 /// Which pods are meant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Who {
-    pub namespaces: Vec<String>,
+pub(super) struct Who {
+    pub(super) namespaces: Vec<String>,
     /// Namespaces by label, besides the named ones.
-    pub namespace_rules: Option<LabelRules>,
-    pub rules: LabelRules,
+    pub(super) namespace_rules: Option<LabelRules>,
+    pub(super) rules: LabelRules,
     /// Pods that are being deleted count too.
-    pub ending: bool,
+    pub(super) ending: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Spread {
-    pub topology: String,
-    pub max_skew: i64,
-    pub min_domains: i64,
-    pub required: bool,
-    pub honor_affinity: bool,
-    pub honor_taints: bool,
-    pub who: Who,
+pub(super) struct Spread {
+    pub(super) topology: String,
+    pub(super) max_skew: i64,
+    pub(super) min_domains: i64,
+    pub(super) required: bool,
+    pub(super) honor_affinity: bool,
+    pub(super) honor_taints: bool,
+    pub(super) who: Who,
 }
 
 impl Shape {
-    pub fn of(pod: &Value, priority: i64) -> Self {
+    pub(super) fn of(pod: &Value, priority: i64) -> Self {
         let spec = &pod["spec"];
         let affinity = &spec["affinity"];
         let home = Home {
@@ -102,7 +102,7 @@ impl Shape {
     }
 
     /// Can another pod's placement make room for it?
-    pub fn minds_others(&self) -> bool {
+    pub(super) fn minds_others(&self) -> bool {
         !self.near.is_empty() || !self.spreads.is_empty()
     }
 }
@@ -224,7 +224,7 @@ fn claims(pod: &Value) -> Vec<String> {
 
 impl Port {
     /// Two pods cannot have the same port of the same address; `0.0.0.0` is every address.
-    pub fn conflicts(&self, other: &Self) -> bool {
+    pub(super) fn conflicts(&self, other: &Self) -> bool {
         let any = "0.0.0.0";
         let same = self.address == other.address || self.address == any || other.address == any;
         same && self.port == other.port && self.protocol == other.protocol

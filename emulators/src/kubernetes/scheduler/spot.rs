@@ -8,21 +8,21 @@ use crate::kubernetes::object::{Object, label};
 use crate::kubernetes::taints::{Taint, UNSCHEDULABLE};
 
 #[derive(Debug, Clone)]
-pub struct Spot {
-    pub name: String,
-    pub labels: Vec<(String, String)>,
-    pub taints: Vec<Taint>,
-    pub allocatable: Amounts,
-    pub used: Amounts,
-    pub ports: Vec<Port>,
+pub(super) struct Spot {
+    pub(super) name: String,
+    pub(super) labels: Vec<(String, String)>,
+    pub(super) taints: Vec<Taint>,
+    pub(super) allocatable: Amounts,
+    pub(super) used: Amounts,
+    pub(super) ports: Vec<Port>,
     /// Keys of the pods on it.
-    pub pods: BTreeSet<String>,
+    pub(super) pods: BTreeSet<String>,
     /// Pods for which others were made to leave: key → (priority, what they need).
-    pub promised: BTreeMap<String, (i64, Amounts)>,
+    pub(super) promised: BTreeMap<String, (i64, Amounts)>,
 }
 
 impl Spot {
-    pub fn of(node: &Object) -> Self {
+    pub(super) fn of(node: &Object) -> Self {
         let value = node.value();
         let mut taints = Taint::of_node(&value);
         // cordoned a moment ago: the taint follows
@@ -43,7 +43,7 @@ impl Spot {
     }
 
     /// Takes over what the node says of itself. True if that is something new.
-    pub fn update(&mut self, node: &Object) -> bool {
+    pub(super) fn update(&mut self, node: &Object) -> bool {
         let fresh = Self::of(node);
         let same = fresh.labels == self.labels
             && fresh.taints == self.taints
@@ -54,18 +54,18 @@ impl Spot {
         !same
     }
 
-    pub fn label(&self, key: &str) -> Option<&str> {
+    pub(super) fn label(&self, key: &str) -> Option<&str> {
         label(&self.labels, key)
     }
 
-    pub fn put(&mut self, key: &str, shape: &Shape) {
+    pub(super) fn put(&mut self, key: &str, shape: &Shape) {
         if self.pods.insert(key.to_owned()) {
             self.used.add(&shape.amounts);
             self.ports.extend(shape.ports.iter().cloned());
         }
     }
 
-    pub fn take(&mut self, key: &str, shape: &Shape) {
+    pub(super) fn take(&mut self, key: &str, shape: &Shape) {
         if self.pods.remove(key) {
             self.used.subtract(&shape.amounts);
             for port in &shape.ports {
@@ -77,7 +77,7 @@ impl Spot {
     }
 
     /// What this pod would be short of. Promises to pods that are at least as important count.
-    pub fn short_of<'a>(&self, key: &str, shape: &'a Shape) -> Vec<&'a str> {
+    pub(super) fn short_of<'a>(&self, key: &str, shape: &'a Shape) -> Vec<&'a str> {
         let mut used = std::borrow::Cow::Borrowed(&self.used);
         for (who, (rank, amounts)) in &self.promised {
             if who != key && *rank >= shape.priority {
@@ -94,35 +94,35 @@ impl Spot {
 
 /// All nodes, sorted by name.
 #[derive(Debug, Default)]
-pub struct Spots(Vec<Spot>);
+pub(super) struct Spots(Vec<Spot>);
 
 impl Spots {
-    pub fn all(&self) -> &[Spot] {
+    pub(super) fn all(&self) -> &[Spot] {
         &self.0
     }
 
-    pub fn get(&self, name: &str) -> Option<&Spot> {
+    pub(super) fn get(&self, name: &str) -> Option<&Spot> {
         let at = self.0.binary_search_by(|spot| spot.name.as_str().cmp(name));
         at.ok().map(|at| &self.0[at])
     }
 
-    pub fn get_mut(&mut self, name: &str) -> Option<&mut Spot> {
+    pub(super) fn get_mut(&mut self, name: &str) -> Option<&mut Spot> {
         let at = self.0.binary_search_by(|spot| spot.name.as_str().cmp(name));
         at.ok().map(|at| &mut self.0[at])
     }
 
-    pub fn insert(&mut self, spot: Spot) {
+    pub(super) fn insert(&mut self, spot: Spot) {
         match self.0.binary_search_by(|have| have.name.cmp(&spot.name)) {
             Ok(at) => self.0[at] = spot,
             Err(at) => self.0.insert(at, spot),
         }
     }
 
-    pub fn remove(&mut self, name: &str) {
+    pub(super) fn remove(&mut self, name: &str) {
         self.0.retain(|spot| spot.name != name);
     }
 
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 }

@@ -9,11 +9,11 @@ use crate::kubernetes::label_rules::LabelRules;
 use crate::kubernetes::taints::repelled_by;
 
 /// Value of a topology label → how many pods.
-pub type Domains = BTreeMap<String, i64>;
+pub(super) type Domains = BTreeMap<String, i64>;
 
 /// Counted once per pod, asked for each node.
 #[derive(Debug, Default)]
-pub struct Surroundings {
+pub(super) struct Surroundings {
     spreads: Vec<Spreading>,
     near: Vec<(String, Domains)>,
     /// No such pod anywhere, but it is one itself: the first may go anywhere.
@@ -35,7 +35,7 @@ struct Spreading {
 }
 
 impl Surroundings {
-    pub fn of(shape: &Shape, spots: &Spots, census: &mut Census) -> Self {
+    pub(super) fn of(shape: &Shape, spots: &Spots, census: &mut Census) -> Self {
         let spreads = shape.spreads.iter();
         let spreads = spreads.map(|spread| spreading(spread, shape, (spots, &mut *census)));
         let spreads = spreads.collect();
@@ -81,7 +81,7 @@ impl Surroundings {
     }
 
     /// Why the other pods forbid this node, if they do.
-    pub fn refuse(&self, spot: &Spot) -> Option<&'static str> {
+    pub(super) fn refuse(&self, spot: &Spot) -> Option<&'static str> {
         for spread in self.spreads.iter().filter(|spread| spread.required) {
             let Some(value) = spot.label(&spread.topology) else {
                 return Some(
@@ -118,7 +118,7 @@ impl Surroundings {
     }
 
     /// How crowded this node's domains are, by the spreads that only advise. Less is better.
-    pub fn crowd(&self, spot: &Spot) -> i64 {
+    pub(super) fn crowd(&self, spot: &Spot) -> i64 {
         let soft = self.spreads.iter().filter(|spread| !spread.required);
         soft.map(|spread| match spot.label(&spread.topology) {
             Some(value) => spread.domains.get(value).copied().unwrap_or(0),
@@ -128,7 +128,7 @@ impl Surroundings {
     }
 
     /// How welcome the pods around make it here. More is better.
-    pub fn company(&self, spot: &Spot) -> i64 {
+    pub(super) fn company(&self, spot: &Spot) -> i64 {
         let each = self.rather.iter().map(|(weight, topology, domains)| {
             let value = spot.label(topology);
             let count = value.and_then(|value| domains.get(value));

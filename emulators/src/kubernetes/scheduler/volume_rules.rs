@@ -12,18 +12,18 @@ use crate::kubernetes::reading::{list, text};
 use crate::kubernetes::store::Store;
 
 #[derive(Debug, Default)]
-pub struct VolumeRules {
+pub(super) struct VolumeRules {
     /// Where the volumes it has can be reached.
     places: Vec<NodeNeeds>,
     /// Claims without a volume yet, with where their class can make one.
-    pub unbound: Vec<Unbound>,
+    pub(super) unbound: Vec<Unbound>,
     /// Volumes it would attach, by driver.
     attached: BTreeMap<String, BTreeSet<String>>,
 }
 
 #[derive(Debug)]
-pub struct Unbound {
-    pub claim: String,
+pub(super) struct Unbound {
+    pub(super) claim: String,
     value: Arc<Value>,
     makes: bool,
     allowed: NodeNeeds,
@@ -31,7 +31,7 @@ pub struct Unbound {
 
 impl VolumeRules {
     /// An error holds for every node.
-    pub fn of(store: &Store, namespace: &str, claims: &[String]) -> Result<Self, String> {
+    pub(super) fn of(store: &Store, namespace: &str, claims: &[String]) -> Result<Self, String> {
         let mut rules = Self::default();
         for name in claims {
             let claim = store.get("persistentvolumeclaims", namespace, name);
@@ -77,7 +77,7 @@ impl VolumeRules {
         }
     }
 
-    pub fn refuse(&self, store: &Store, spot: &Spot) -> Option<&'static str> {
+    pub(super) fn refuse(&self, store: &Store, spot: &Spot) -> Option<&'static str> {
         let reached = self
             .places
             .iter()

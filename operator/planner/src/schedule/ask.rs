@@ -133,7 +133,10 @@ impl<'a> Ask<'a> {
                     .is_some();
             if !barred {
                 let sold = ground.domains.sold_by(key, at);
-                known.iter_mut().zip(sold).for_each(|(known, sold)| *known |= sold);
+                known
+                    .iter_mut()
+                    .zip(sold)
+                    .for_each(|(known, sold)| *known |= sold);
             }
         }
         known

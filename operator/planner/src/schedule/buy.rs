@@ -65,7 +65,12 @@ impl Run<'_> {
                 return 0;
             }
             let most = if ask.balances() { 1 } else { count(pods) };
-            let placed = self.buy_in_front(ask, choices, &front, &pods[..most.min(allowed).min(count(pods)) as usize]);
+            let placed = self.buy_in_front(
+                ask,
+                choices,
+                &front,
+                &pods[..most.min(allowed).min(count(pods)) as usize],
+            );
             match placed {
                 Some(placed) => return placed,
                 None => front.iter().for_each(|at| choices[*at].alive = false),
@@ -105,8 +110,11 @@ impl Run<'_> {
 
     /// The emptiest choices that may take one more, and how many each may take at least.
     fn front(&self, ask: &Ask<'_>, choices: &[Choice]) -> (SmallVec<[usize; 8]>, u32) {
-        let floors: SmallVec<[u32; 4]> =
-            ask.rules.iter().map(|rule| rule.floor(&self.books)).collect();
+        let floors: SmallVec<[u32; 4]> = ask
+            .rules
+            .iter()
+            .map(|rule| rule.floor(&self.books))
+            .collect();
         let mut front: SmallVec<[usize; 8]> = SmallVec::new();
         let (mut lightest, mut most) = (u32::MAX, u32::MAX);
         for (at, choice) in choices.iter().enumerate() {
@@ -139,7 +147,10 @@ impl Run<'_> {
         pods: &[PodId],
     ) -> Option<usize> {
         let cursor = room as usize;
-        while let Some(at) = self.opens.next(room, choice.cursors[cursor], &ask.wanted.amounts) {
+        while let Some(at) = self
+            .opens
+            .next(room, choice.cursors[cursor], &ask.wanted.amounts)
+        {
             choice.cursors[cursor] = at;
             let lot = self.opens.list[at].lot;
             if let Some(lot) = self.narrowed(ask, choice, lot)
@@ -171,7 +182,9 @@ impl Run<'_> {
 
     fn narrow_to(&mut self, ask: &Ask<'_>, choice: &Choice, lot: LotId) -> Option<LotId> {
         let shelf = self.ground.shelf();
-        let stock = shelf.stocks[self.lots.list[lot as usize].stock].as_ref().ok()?;
+        let stock = shelf.stocks[self.lots.list[lot as usize].stock]
+            .as_ref()
+            .ok()?;
         let tolerations = &ask.wanted.shape.tolerations;
         let barred =
             taints::first_untolerated(&stock.pool.taints, tolerations, ask.attempt.preferred);

@@ -73,11 +73,7 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    pub(super) fn of(
-        snapshot: &Snapshot,
-        domains: &Domains,
-        rooms: &Rooms,
-    ) -> (Self, Vec<Traits>) {
+    pub(super) fn of(snapshot: &Snapshot, domains: &Domains, rooms: &Rooms) -> (Self, Vec<Traits>) {
         let mut found: IndexMap<Counter, (), FxBuildHasher> = IndexMap::default();
         let mut traits: Vec<Traits> = snapshot
             .pods
@@ -124,7 +120,12 @@ impl Counters {
     }
 
     /// Would a node with these labels and taints be looked at?
-    pub(super) fn passes(&self, counter: CounterId, place: &Requirements, taints: &[Taint]) -> bool {
+    pub(super) fn passes(
+        &self,
+        counter: CounterId,
+        place: &Requirements,
+        taints: &[Taint],
+    ) -> bool {
         let filter = self.list[counter as usize].filter.as_ref();
         filter.is_none_or(|filter| filter.passes(place, taints))
     }
@@ -145,7 +146,8 @@ impl Counters {
             .kinds()
             .map(|(place, _)| {
                 let value = |name: &Text| single(place.get(name));
-                let find = |(key, name)| value(name).map_or(NONE, |value| domains.find(key, &value));
+                let find =
+                    |(key, name)| value(name).map_or(NONE, |value| domains.find(key, &value));
                 domains.keys().map(find).collect()
             })
             .collect();
@@ -155,7 +157,9 @@ impl Counters {
         for counter in &self.list {
             let passes = |filter: &Filter| {
                 let kinds = rooms.kinds();
-                kinds.map(|(place, taints)| filter.passes(place, taints)).collect()
+                kinds
+                    .map(|(place, taints)| filter.passes(place, taints))
+                    .collect()
             };
             let kinds: Option<Vec<bool>> = counter.filter.as_ref().map(passes);
             let mut seen = vec![false; counter.key.map_or(0, |key| domains.values(key).len())];
@@ -243,10 +247,24 @@ fn own_terms(shape: &Shape, snapshot: &Snapshot, domains: &Domains, found: &mut 
             .map(|spread| add(of_spread(spread, shape, domains)))
             .collect(),
         near: near.collect::<Vec<_>>().into_iter().map(&mut add).collect(),
-        apart: shape.apart.iter().map(|term| add(of_term(term, false))).collect(),
-        preferred_near: weighted(&shape.preferred_near).into_iter().map(&mut add).collect(),
-        preferred_apart: weighted(&shape.preferred_apart).into_iter().map(&mut add).collect(),
-        owned: shape.apart.iter().map(|term| add(of_term(term, true))).collect(),
+        apart: shape
+            .apart
+            .iter()
+            .map(|term| add(of_term(term, false)))
+            .collect(),
+        preferred_near: weighted(&shape.preferred_near)
+            .into_iter()
+            .map(&mut add)
+            .collect(),
+        preferred_apart: weighted(&shape.preferred_apart)
+            .into_iter()
+            .map(&mut add)
+            .collect(),
+        owned: shape
+            .apart
+            .iter()
+            .map(|term| add(of_term(term, true)))
+            .collect(),
         ..Traits::default()
     }
 }
@@ -323,7 +341,10 @@ impl Finder {
     }
 
     fn meaning(&self, shape: &Shape, list: &[Counter]) -> Vec<CounterId> {
-        let named = shape.labels.iter().filter_map(|label| self.by_label.get(label));
+        let named = shape
+            .labels
+            .iter()
+            .filter_map(|label| self.by_label.get(label));
         let candidates = named.flatten().chain(&self.rest).copied();
         let mut all: Vec<CounterId> = candidates
             .filter(|at| list[*at as usize].means(shape))

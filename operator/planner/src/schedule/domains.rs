@@ -28,7 +28,11 @@ pub(super) struct Domains {
 }
 
 impl Domains {
-    pub(super) fn of(snapshot: &Snapshot, stocks: &[Result<Stock<'_>, Why>], rooms: &Rooms) -> Self {
+    pub(super) fn of(
+        snapshot: &Snapshot,
+        stocks: &[Result<Stock<'_>, Why>],
+        rooms: &Rooms,
+    ) -> Self {
         let mut keys: BTreeSet<&Text> = BTreeSet::new();
         for (_, shape) in snapshot.pods.shapes() {
             keys.extend(shape.spreads.iter().map(|spread| &spread.key));
@@ -121,7 +125,13 @@ pub(super) fn values_sold(stock: &Stock<'_>, key: &str) -> BTreeSet<Text> {
     values.retain(admitted);
     let from_types = matches!(key, labels::ZONE | labels::CAPACITY_TYPE) || !values.is_empty();
     if !from_types {
-        values.extend(asked.and_then(Requirement::listed).into_iter().flatten().cloned());
+        values.extend(
+            asked
+                .and_then(Requirement::listed)
+                .into_iter()
+                .flatten()
+                .cloned(),
+        );
     }
     values
 }

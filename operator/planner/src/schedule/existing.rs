@@ -113,12 +113,7 @@ impl Rooms {
         let free = node.allocatable.minus(&node.used).minus(&coming);
         let closed = node.leaving || free.iter().any(|(_, amount)| amount < 0);
         let mut row = columns.lower(&free);
-        let attached = attach(
-            &mut row,
-            node,
-            &self.nodes[at].1,
-            (snapshot, columns),
-        );
+        let attached = attach(&mut row, node, &self.nodes[at].1, (snapshot, columns));
         self.nodes[at].0 = self.list.len();
         self.free.extend_from_slice(&row);
         self.list.push(Room {

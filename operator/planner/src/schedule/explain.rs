@@ -59,7 +59,12 @@ pub(super) fn refusal(run: &Run<'_>, wanted: &Wanted<'_>, attempts: &[Attempt]) 
     }
     if let Some(attempt) = attempts.last() {
         let ask = Ask::of(ground, wanted, attempt, &run.books);
-        whys.extend(ask.rules.iter().chain(&ask.hosts).filter_map(|rule| kept_away(run, rule)));
+        whys.extend(
+            ask.rules
+                .iter()
+                .chain(&ask.hosts)
+                .filter_map(|rule| kept_away(run, rule)),
+        );
     }
     if whys.is_empty() {
         whys.push(Why::NoPlace);
@@ -73,9 +78,10 @@ pub(super) fn refusal(run: &Run<'_>, wanted: &Wanted<'_>, attempts: &[Attempt]) 
 fn kept_away(run: &Run<'_>, rule: &Rule) -> Option<Why> {
     let ground = run.ground;
     let counter = &ground.counters.list[rule.counter as usize];
-    let key: Text = rule
-        .key
-        .map_or_else(|| labels::HOSTNAME.into(), |key| ground.domains.name(key).clone());
+    let key: Text = rule.key.map_or_else(
+        || labels::HOSTNAME.into(),
+        |key| ground.domains.name(key).clone(),
+    );
     let selector: Text = counter
         .selector
         .as_ref()
@@ -235,12 +241,13 @@ impl Desk<'_, '_> {
     }
 
     fn nothing_available(&self, matching: &Offerings) -> Why {
-        let until = matching
-            .ids()
-            .filter_map(|id| match self.stock.catalog.offering(id).availability {
-                Availability::UnavailableUntil(until) => Some(until),
-                Availability::Available | Availability::Unavailable => None,
-            });
+        let until =
+            matching
+                .ids()
+                .filter_map(|id| match self.stock.catalog.offering(id).availability {
+                    Availability::UnavailableUntil(until) => Some(until),
+                    Availability::Available | Availability::Unavailable => None,
+                });
         let offerings = u32::try_from(matching.len()).unwrap_or(u32::MAX);
         Why::NothingAvailable {
             pool: self.stock.pool.name.clone(),

@@ -121,8 +121,11 @@ impl Run<'_> {
 
     /// The emptiest bucket that may take one more, and how many it may take.
     fn next_bucket(&self, ask: &Ask<'_>, buckets: &Buckets) -> Option<(usize, u32)> {
-        let floors: SmallVec<[u32; 4]> =
-            ask.rules.iter().map(|rule| rule.floor(&self.books)).collect();
+        let floors: SmallVec<[u32; 4]> = ask
+            .rules
+            .iter()
+            .map(|rule| rule.floor(&self.books))
+            .collect();
         let begins = ask.rules.iter().any(|rule| rule.begins(&self.books));
         let mut best: Option<((std::cmp::Reverse<u64>, u32, usize), usize, u32)> = None;
         for (at, bucket) in buckets.list.iter().enumerate() {
@@ -172,7 +175,10 @@ impl Run<'_> {
     /// How many more pods the host takes, as far as others on it are concerned.
     pub(super) fn host_cap(&self, ask: &Ask<'_>, host: usize) -> u32 {
         let host = super::index(host);
-        let caps = ask.hosts.iter().map(|rule| rule.allowance(&self.books, host, 0));
+        let caps = ask
+            .hosts
+            .iter()
+            .map(|rule| rule.allowance(&self.books, host, 0));
         caps.min().unwrap_or(u32::MAX)
     }
 
@@ -232,8 +238,8 @@ impl Run<'_> {
         let taken = self.taken.get(&at);
         let mut row: super::columns::Amounts = row.into();
         for (claim, column) in &ask.wanted.shared {
-            let there = known.contains(claim)
-                || taken.is_some_and(|taken| taken.attached.contains(claim));
+            let there =
+                known.contains(claim) || taken.is_some_and(|taken| taken.attached.contains(claim));
             if !there {
                 row[*column] -= 1;
                 if row[*column] < 0 {

@@ -56,9 +56,8 @@ impl Run<'_> {
                 let lots = choices[*at].lots.iter();
                 for (_, lot) in lots.filter(|(known, _)| *known == stock) {
                     let fresh = self.fresh(ask, (stock, *lot), most);
-                    let better = fresh.filter(|fresh| {
-                        best.as_ref().is_none_or(|best| fresh.beats(best))
-                    });
+                    let better =
+                        fresh.filter(|fresh| best.as_ref().is_none_or(|best| fresh.beats(best)));
                     best = better.or(best);
                 }
             }
@@ -124,7 +123,11 @@ impl Run<'_> {
     fn fresh(&mut self, ask: &Ask<'_>, (at, lot): (usize, LotId), most: u32) -> Option<Fresh> {
         let host = self.ground.rooms.len() + self.opens.list.len();
         let cap = self.host_cap(ask, host);
-        let cap = if ask.wanted.shape.ports.is_empty() { cap } else { cap.min(1) };
+        let cap = if ask.wanted.shape.ports.is_empty() {
+            cap
+        } else {
+            cap.min(1)
+        };
         let width = self.ground.columns.width();
         let nothing: Amounts = std::iter::repeat_n(0, width).collect();
         let mut total = nothing.clone();
@@ -232,7 +235,10 @@ impl Run<'_> {
         match self.strategy {
             Strategy::Largest => one.carries > other.carries,
             Strategy::Efficient | Strategy::Exact => {
-                let (a, b) = (per_pod(one.cost, other.carries), per_pod(other.cost, one.carries));
+                let (a, b) = (
+                    per_pod(one.cost, other.carries),
+                    per_pod(other.cost, one.carries),
+                );
                 a < b || (a == b && one.carries > other.carries)
             }
         }
@@ -256,7 +262,9 @@ impl Run<'_> {
             let lowered = unmet.requirement.with_min_values(Some(unmet.found));
             requirements.replace(lowered);
         }
-        let lot = self.lots.with_requirements(lot, requirements, self.ground.shelf());
+        let lot = self
+            .lots
+            .with_requirements(lot, requirements, self.ground.shelf());
         let growth = Growth {
             lot,
             count,
@@ -268,9 +276,10 @@ impl Run<'_> {
     /// How many nodes of the pool are in the emptiest zone the lot can go to.
     fn crowd_of(&self, lot: LotId) -> u32 {
         let list = &self.lots.list[lot as usize];
-        let (Some(key), Some(till)) =
-            (self.ground.domains.key(labels::ZONE), &self.tills[list.stock])
-        else {
+        let (Some(key), Some(till)) = (
+            self.ground.domains.key(labels::ZONE),
+            &self.tills[list.stock],
+        ) else {
             return 0;
         };
         let zones = self.ground.domains.values(key);
@@ -283,7 +292,10 @@ impl Run<'_> {
 
 impl Fresh {
     fn beats(&self, other: &Self) -> bool {
-        let (a, b) = (per_pod(self.cost, other.carries), per_pod(other.cost, self.carries));
+        let (a, b) = (
+            per_pod(self.cost, other.carries),
+            per_pod(other.cost, self.carries),
+        );
         (a, self.crowd) < (b, other.crowd)
     }
 }

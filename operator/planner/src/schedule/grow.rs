@@ -37,7 +37,11 @@ impl Run<'_> {
     ) -> Option<Growth> {
         let open = &self.opens.list[at];
         let most = most.min(self.host_cap(ask, self.ground.rooms.len() + at));
-        let most = if ask.wanted.shape.ports.is_empty() { most } else { most.min(1) };
+        let most = if ask.wanted.shape.ports.is_empty() {
+            most
+        } else {
+            most.min(1)
+        };
         if most == 0 || !self.ports_fit(ask, at) {
             return None;
         }
@@ -125,7 +129,9 @@ impl Run<'_> {
         };
         let rung = lot.ladder[from..].iter().position(carries);
         let rung = rung.map_or(from, |at| from + at);
-        let free = stock.free[lot.ladder[rung].kind].clone().unwrap_or_default();
+        let free = stock.free[lot.ladder[rung].kind]
+            .clone()
+            .unwrap_or_default();
         let any = most_free(stock, lot);
         if stock.limited {
             let held = first_takes(stock, lot, rung, cargo);
@@ -150,9 +156,9 @@ impl Run<'_> {
         };
         stock.carries(rung.kind, total, cargo.ports)
             && (!stock.limited
-                || self.tills[lot.stock].as_ref().is_some_and(|till| {
-                    till.within_limits(&stock.capacity[rung.kind], cargo.held)
-                }))
+                || self.tills[lot.stock]
+                    .as_ref()
+                    .is_some_and(|till| till.within_limits(&stock.capacity[rung.kind], cargo.held)))
     }
 
     /// How many pods a type carries beside what the claim has.
@@ -226,7 +232,9 @@ impl Run<'_> {
 impl Stock<'_> {
     /// Does the type have room for this beside its daemons?
     pub(super) fn carries(&self, kind: usize, total: &[i64], ports: &[HostPort]) -> bool {
-        let fit = self.free[kind].as_ref().is_some_and(|free| fits(total, free));
+        let fit = self.free[kind]
+            .as_ref()
+            .is_some_and(|free| fits(total, free));
         fit && !(self.daemon_ports && conflict(ports, &self.load[kind].ports))
     }
 }
@@ -253,7 +261,9 @@ pub(super) fn most_free(stock: &Stock<'_>, lot: &Lot) -> Amounts {
 fn first_takes(stock: &Stock<'_>, lot: &Lot, rung: usize, cargo: Cargo<'_>) -> Amounts {
     let rank = lot.ladder[rung].rank;
     let mut most: Amounts = stock.capacity[lot.ladder[rung].kind].clone();
-    let ties = lot.ladder[rung..].iter().take_while(|other| other.rank == rank);
+    let ties = lot.ladder[rung..]
+        .iter()
+        .take_while(|other| other.rank == rank);
     for other in ties.filter(|other| stock.carries(other.kind, cargo.total, cargo.ports)) {
         for (most, capacity) in most.iter_mut().zip(&stock.capacity[other.kind]) {
             *most = (*most).max(*capacity);

@@ -166,7 +166,10 @@ impl Lots {
         from.requirements
             .compatible(&asked, Undefined::WellKnown(stock.known))
             .ok()?;
-        if asked.get(labels::HOSTNAME).is_some_and(|name| !name.accepts_absence()) {
+        if asked
+            .get(labels::HOSTNAME)
+            .is_some_and(|name| !name.accepts_absence())
+        {
             return None; // nobody can ask for the name of a node that is not there
         }
         let mut requirements = from.requirements.clone();
@@ -262,12 +265,17 @@ impl Lot {
 
 /// One rung per type, by the cheapest of its offerings; at equal cost the roomier type first.
 fn ladder(stock: &Stock<'_>, offerings: &Offerings) -> Vec<Rung> {
-    let priced = offerings.ids().any(|id| stock.prices[id.0 as usize].is_some());
+    let priced = offerings
+        .ids()
+        .any(|id| stock.prices[id.0 as usize].is_some());
     let cost = |id: OfferingId| match stock.prices[id.0 as usize] {
         Some(price) => price.billionths(),
         None if priced => u64::MAX / 1024,
         None => {
-            let capacity = &stock.catalog.instance_type(stock.catalog.type_of(id)).capacity;
+            let capacity = &stock
+                .catalog
+                .instance_type(stock.catalog.type_of(id))
+                .capacity;
             let cpu = capacity.get(&crate::ResourceName::Cpu);
             u64::try_from(cpu).unwrap_or(0).saturating_add(1)
         }
@@ -288,7 +296,12 @@ fn ladder(stock: &Stock<'_>, offerings: &Offerings) -> Vec<Rung> {
             _ => ladder.push(rung),
         }
     }
-    let room = |kind: usize| stock.free[kind].as_ref().map_or(0, |free| free.iter().fold(0, |sum: i64, amount| sum.saturating_add(*amount)));
+    let room = |kind: usize| {
+        stock.free[kind].as_ref().map_or(0, |free| {
+            free.iter()
+                .fold(0, |sum: i64, amount| sum.saturating_add(*amount))
+        })
+    };
     ladder.sort_by_cached_key(|rung| (rung.rank, Reverse::<i64>(room(rung.kind)), rung.kind));
     ladder
 }

@@ -75,7 +75,9 @@ impl Opens {
         let open = &self.list[at];
         let left = |free: &[i64]| -> Amounts {
             let pairs = free.iter().zip(&open.total);
-            pairs.map(|(free, total)| free.saturating_sub(*total)).collect()
+            pairs
+                .map(|(free, total)| free.saturating_sub(*total))
+                .collect()
         };
         let rows = [left(carries), left(&open.target), left(any)];
         for (table, row) in self.tables.iter_mut().zip(rows) {

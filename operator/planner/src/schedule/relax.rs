@@ -81,11 +81,29 @@ fn steps(shape: &Shape, terms: usize, policy: PreferencePolicy, soft_taints: boo
             .map(|(at, _)| at)
             .collect()
     };
-    let weights = |list: Vec<i32>| if respect { heaviest_first(&list) } else { Vec::new() };
+    let weights = |list: Vec<i32>| {
+        if respect {
+            heaviest_first(&list)
+        } else {
+            Vec::new()
+        }
+    };
     let mut given = Given {
         term: 0,
-        near: weights(shape.preferred_near.iter().map(|(weight, _)| *weight).collect()),
-        apart: weights(shape.preferred_apart.iter().map(|(weight, _)| *weight).collect()),
+        near: weights(
+            shape
+                .preferred_near
+                .iter()
+                .map(|(weight, _)| *weight)
+                .collect(),
+        ),
+        apart: weights(
+            shape
+                .preferred_apart
+                .iter()
+                .map(|(weight, _)| *weight)
+                .collect(),
+        ),
         node: weights(shape.preferred.iter().map(|(weight, _)| *weight).collect()),
         spreads: spreads(true),
         soft: if respect { spreads(false) } else { Vec::new() },
@@ -150,9 +168,7 @@ pub(super) fn ways(shape: &Shape) -> Result<Vec<Requirements>, Why> {
 }
 
 /// All of them at once, or the label on which they exclude each other.
-pub(super) fn merged<'a>(
-    all: impl Iterator<Item = &'a Requirement>,
-) -> Result<Requirements, Text> {
+pub(super) fn merged<'a>(all: impl Iterator<Item = &'a Requirement>) -> Result<Requirements, Text> {
     let mut requirements = Requirements::new();
     for requirement in all {
         let key = requirement.key();

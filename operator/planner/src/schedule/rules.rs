@@ -164,7 +164,9 @@ mod tests {
     fn allowed(rule: &Rule, counts: &[u32]) -> Vec<u32> {
         let books = Books::opened(&[counts.to_vec()]);
         let floor = rule.floor(&books);
-        (0..3).map(|domain| rule.allowance(&books, domain, floor)).collect()
+        (0..3)
+            .map(|domain| rule.allowance(&books, domain, floor))
+            .collect()
     }
 
     const ALL: u32 = u32::MAX;
@@ -177,7 +179,10 @@ mod tests {
         };
         assert_eq!(allowed(&rule(spread(0), true), &[1, 1, 0]), [0, 0, 1]);
         assert_eq!(allowed(&rule(spread(0), true), &[1, 1, 1]), [1, 1, 1]);
-        assert_eq!(allowed(&rule(spread(0), false), &[2, 1, 1]), [ALL, ALL, ALL]);
+        assert_eq!(
+            allowed(&rule(spread(0), false), &[2, 1, 1]),
+            [ALL, ALL, ALL]
+        );
         assert_eq!(allowed(&rule(spread(0), false), &[3, 1, 1]), [0, ALL, ALL]);
         assert_eq!(allowed(&rule(spread(4), true), &[1, 1, 1]), [0, 0, 0]);
     }
@@ -185,15 +190,27 @@ mod tests {
     #[test]
     fn affinity_goes_where_somebody_is_or_begins_itself() {
         assert_eq!(allowed(&rule(Says::Near, true), &[0, 2, 0]), [0, ALL, 0]);
-        assert_eq!(allowed(&rule(Says::Near, true), &[0, 0, 0]), [ALL, ALL, ALL]);
+        assert_eq!(
+            allowed(&rule(Says::Near, true), &[0, 0, 0]),
+            [ALL, ALL, ALL]
+        );
         assert_eq!(allowed(&rule(Says::Near, false), &[0, 0, 0]), [0, 0, 0]);
     }
 
     #[test]
     fn anti_affinity_goes_where_nobody_is() {
         assert_eq!(allowed(&rule(Says::Apart, true), &[0, 2, 0]), [1, 0, 1]);
-        assert_eq!(allowed(&rule(Says::Apart, false), &[0, 2, 0]), [ALL, 0, ALL]);
-        assert_eq!(allowed(&rule(Says::Unwanted, false), &[1, 0, 0]), [0, ALL, ALL]);
-        assert_eq!(rule(Says::Apart, true).allowance(&Books::opened(&[vec![]]), NONE, 0), ALL);
+        assert_eq!(
+            allowed(&rule(Says::Apart, false), &[0, 2, 0]),
+            [ALL, 0, ALL]
+        );
+        assert_eq!(
+            allowed(&rule(Says::Unwanted, false), &[1, 0, 0]),
+            [0, ALL, ALL]
+        );
+        assert_eq!(
+            rule(Says::Apart, true).allowance(&Books::opened(&[vec![]]), NONE, 0),
+            ALL
+        );
     }
 }

@@ -247,7 +247,10 @@ impl<'g> Run<'g> {
     /// Counts pods of a shape in a room.
     pub(super) fn count_in_room(&mut self, counted: &[CounterId], room: usize, pods: u32) {
         for counter in counted {
-            let slot = self.ground.counters.slot(*counter, &self.ground.rooms, room);
+            let slot = self
+                .ground
+                .counters
+                .slot(*counter, &self.ground.rooms, room);
             if slot != NONE {
                 self.books.add(*counter, slot, pods);
             }

@@ -215,7 +215,10 @@ impl Shape {
         for spread in &mut self.spreads {
             spread.resolve(labels);
         }
-        let preferred = self.preferred_near.iter_mut().chain(&mut self.preferred_apart);
+        let preferred = self
+            .preferred_near
+            .iter_mut()
+            .chain(&mut self.preferred_apart);
         let terms = self.near.iter_mut().chain(&mut self.apart);
         for term in terms.chain(preferred.map(|(_, term)| term)) {
             term.resolve(labels);

@@ -29,7 +29,9 @@ impl Why {
                 hint: Some(hint), ..
             } => format!("write {hint}"),
             Self::NoTypeWithLabel { asked, .. } => format!("change the pod's term {asked}"),
-            Self::VolumesApart => "put the pod's volumes where one node can reach them all".to_owned(),
+            Self::VolumesApart => {
+                "put the pod's volumes where one node can reach them all".to_owned()
+            }
             Self::VolumeElsewhere { key } => {
                 format!("let the pod's terms on {key} admit the place of its volumes")
             }

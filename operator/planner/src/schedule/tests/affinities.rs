@@ -8,20 +8,28 @@ const WEB: &str = "label.app=web";
 
 #[test]
 fn pods_that_are_near_by_host_share_one() {
-    hosts(&format!("{THREE}pod db cpu=2 label.app=db\npod web cpu=1 {WEB} near=host:app=db x3"), "4");
+    hosts(
+        &format!("{THREE}pod db cpu=2 label.app=db\npod web cpu=1 {WEB} near=host:app=db x3"),
+        "4",
+    );
 }
 
 #[test]
 fn a_pod_follows_the_one_that_runs_already() {
     check(
-        &format!("node n1 cpu=8 used=1\nnode n2 cpu=8 used=1\nbound db label.app=db on=n2\npod web cpu=1 {WEB} near=host:app=db"),
+        &format!(
+            "node n1 cpu=8 used=1\nnode n2 cpu=8 used=1\nbound db label.app=db on=n2\npod web cpu=1 {WEB} near=host:app=db"
+        ),
         "web -> n2",
     );
 }
 
 #[test]
 fn a_group_that_wants_to_be_together_begins_where_all_fit() {
-    hosts(&format!("{THREE}node n1 cpu=1\npod web cpu=2 {WEB} near=host:app=web x4"), "4");
+    hosts(
+        &format!("{THREE}node n1 cpu=1\npod web cpu=2 {WEB} near=host:app=web x4"),
+        "4",
+    );
     check(
         &format!("node n1 cpu=2\nnode n2 cpu=8\npod web cpu=2 {WEB} near=host:app=web x3"),
         "web-1 -> n2\nweb-2 -> n2\nweb-3 -> n2",
@@ -51,7 +59,10 @@ fn a_group_with_its_own_zone_goes_there() {
 
 #[test]
 fn a_pod_near_one_that_does_not_exist_is_refused_with_its_selector() {
-    check(&format!("{THREE}pod web cpu=1 {WEB} near=zone:app=db"), "web: AffinityUnmet");
+    check(
+        &format!("{THREE}pod web cpu=1 {WEB} near=zone:app=db"),
+        "web: AffinityUnmet",
+    );
 }
 
 #[test]
@@ -66,7 +77,9 @@ fn a_chain_of_affinities_is_followed_whatever_the_order_of_service() {
 #[test]
 fn a_cycle_of_affinities_ends_with_reasons() {
     check(
-        &format!("{THREE}pod a cpu=1 label.app=a near=zone:app=b\npod b cpu=1 label.app=b near=zone:app=a"),
+        &format!(
+            "{THREE}pod a cpu=1 label.app=a near=zone:app=b\npod b cpu=1 label.app=b near=zone:app=a"
+        ),
         "a: AffinityUnmet\nb: AffinityUnmet",
     );
 }
@@ -74,21 +87,28 @@ fn a_cycle_of_affinities_ends_with_reasons() {
 #[test]
 fn an_unsatisfiable_link_refuses_who_depends_on_it() {
     check(
-        &format!("{THREE}pod a cpu=4 label.app=a near=zone:app=b\npod b cpu=1 label.app=b near=zone:app=nobody"),
+        &format!(
+            "{THREE}pod a cpu=4 label.app=a near=zone:app=b\npod b cpu=1 label.app=b near=zone:app=nobody"
+        ),
         "a: AffinityUnmet\nb: AffinityUnmet",
     );
 }
 
 #[test]
 fn zonal_affinity_follows_a_target_that_is_pinned() {
-    let world = format!("{THREE}pod db cpu=1 label.app=db term=zone:In:c\npod web cpu=1 {WEB} near=zone:app=db x10");
+    let world = format!(
+        "{THREE}pod db cpu=1 label.app=db term=zone:In:c\npod web cpu=1 {WEB} near=zone:app=db x10"
+    );
     zones(&world, "11");
     assert!(!planned(&world).contains("t/a/") && !planned(&world).contains("t/b/"));
 }
 
 #[test]
 fn pods_apart_by_host_get_a_host_each() {
-    hosts(&format!("{THREE}pod web cpu=1 {WEB} apart=host:app=web x3"), "1 1 1");
+    hosts(
+        &format!("{THREE}pod web cpu=1 {WEB} apart=host:app=web x3"),
+        "1 1 1",
+    );
 }
 
 #[test]
@@ -101,27 +121,36 @@ fn pods_apart_by_zone_get_a_zone_each_and_no_more() {
 
 #[test]
 fn who_runs_already_keeps_others_apart() {
-    let world = format!("{THREE}node n1 cpu=1 used=1 zone=b\nbound old {WEB} on=n1\npod web cpu=1 {WEB} apart=zone:app=web x3");
+    let world = format!(
+        "{THREE}node n1 cpu=1 used=1 zone=b\nbound old {WEB} on=n1\npod web cpu=1 {WEB} apart=zone:app=web x3"
+    );
     zones(&world, "1 1");
 }
 
 #[test]
 fn who_wants_to_be_alone_keeps_later_pods_away() {
     // The db's own term means web: where db is, web may not come, although web itself does not mind.
-    hosts(&format!("{THREE}pod db cpu=4 label.app=db apart=host:app=web\npod web cpu=1 {WEB} x2"), "1 2");
+    hosts(
+        &format!("{THREE}pod db cpu=4 label.app=db apart=host:app=web\npod web cpu=1 {WEB} x2"),
+        "1 2",
+    );
 }
 
 #[test]
 fn who_wants_to_be_alone_and_runs_already_keeps_pods_away() {
     check(
-        &format!("node n1 cpu=8 used=1\nnode n2 cpu=8\nbound db label.app=db apart=host:app=web on=n1\npod web cpu=1 {WEB}"),
+        &format!(
+            "node n1 cpu=8 used=1\nnode n2 cpu=8\nbound db label.app=db apart=host:app=web on=n1\npod web cpu=1 {WEB}"
+        ),
         "web -> n2",
     );
 }
 
 #[test]
 fn a_zone_of_somebody_who_wants_to_be_alone_is_avoided() {
-    let world = format!("{THREE}node n1 cpu=1 used=1 zone=a\nbound db label.app=db apart=zone:app=web on=n1\npod web cpu=1 {WEB} x2");
+    let world = format!(
+        "{THREE}node n1 cpu=1 used=1 zone=a\nbound db label.app=db apart=zone:app=web on=n1\npod web cpu=1 {WEB} x2"
+    );
     let plan = planned(&world);
     assert!(!plan.contains("t/a/"), "{plan}");
 }
@@ -129,7 +158,9 @@ fn a_zone_of_somebody_who_wants_to_be_alone_is_avoided() {
 #[test]
 fn when_he_is_in_every_zone_nobody_else_gets_a_place() {
     check(
-        &format!("type t cpu=8 price=1 zones=a\nnode n1 cpu=1 used=1 zone=a\nbound db label.app=db apart=zone:app=web on=n1\npod web cpu=1 {WEB}"),
+        &format!(
+            "type t cpu=8 price=1 zones=a\nnode n1 cpu=1 used=1 zone=a\nbound db label.app=db apart=zone:app=web on=n1\npod web cpu=1 {WEB}"
+        ),
         "web: UnwantedThere",
     );
 }
@@ -137,7 +168,9 @@ fn when_he_is_in_every_zone_nobody_else_gets_a_place() {
 #[test]
 fn a_preferred_term_of_somebody_else_keeps_nobody_away() {
     check(
-        &format!("node n1 cpu=8 used=1 zone=a\nbound db label.app=db prefer-apart=5:zone:app=web on=n1\npod web cpu=1 {WEB}"),
+        &format!(
+            "node n1 cpu=8 used=1 zone=a\nbound db label.app=db prefer-apart=5:zone:app=web on=n1\npod web cpu=1 {WEB}"
+        ),
         "web -> n1",
     );
 }
@@ -145,31 +178,46 @@ fn a_preferred_term_of_somebody_else_keeps_nobody_away() {
 #[test]
 fn a_preferred_affinity_is_followed_if_possible_and_given_up_if_not() {
     check(
-        &format!("node n1 cpu=8\nnode n2 cpu=8 used=1\nbound db label.app=db on=n2\npod web cpu=1 {WEB} prefer-near=5:host:app=db"),
+        &format!(
+            "node n1 cpu=8\nnode n2 cpu=8 used=1\nbound db label.app=db on=n2\npod web cpu=1 {WEB} prefer-near=5:host:app=db"
+        ),
         "web -> n2",
     );
-    check(&format!("node n1 cpu=8\npod web cpu=1 {WEB} prefer-near=5:host:app=db"), "web -> n1");
+    check(
+        &format!("node n1 cpu=8\npod web cpu=1 {WEB} prefer-near=5:host:app=db"),
+        "web -> n1",
+    );
 }
 
 #[test]
 fn a_preferred_anti_affinity_is_followed_if_possible_and_given_up_if_not() {
-    hosts(&format!("{THREE}pod web cpu=1 {WEB} prefer-apart=5:host:app=web x3"), "1 1 1");
+    hosts(
+        &format!("{THREE}pod web cpu=1 {WEB} prefer-apart=5:host:app=web x3"),
+        "1 1 1",
+    );
     check(
-        &format!("node n1 cpu=8 used=1\nbound old {WEB} on=n1\npod web cpu=1 {WEB} prefer-apart=5:host:app=web"),
+        &format!(
+            "node n1 cpu=8 used=1\nbound old {WEB} on=n1\npod web cpu=1 {WEB} prefer-apart=5:host:app=web"
+        ),
         "web -> n1",
     );
 }
 
 #[test]
 fn preferences_among_pods_are_not_looked_at_when_ignored() {
-    hosts(&format!("preferences ignore\n{THREE}pod web cpu=1 {WEB} prefer-apart=5:host:app=web x3"), "3");
+    hosts(
+        &format!("preferences ignore\n{THREE}pod web cpu=1 {WEB} prefer-apart=5:host:app=web x3"),
+        "3",
+    );
 }
 
 #[test]
 fn the_heaviest_preference_is_given_up_first_and_the_lighter_one_is_kept() {
     // Upstream's order: zone (weight 10) cannot hold for two pods in one zone, host (weight 1) can.
     hosts(
-        &format!("type t cpu=8 price=1 zones=a\npod web cpu=1 {WEB} prefer-apart=10:zone:app=web prefer-apart=1:host:app=web x3"),
+        &format!(
+            "type t cpu=8 price=1 zones=a\npod web cpu=1 {WEB} prefer-apart=10:zone:app=web prefer-apart=1:host:app=web x3"
+        ),
         "1 1 1",
     );
 }
@@ -177,7 +225,9 @@ fn the_heaviest_preference_is_given_up_first_and_the_lighter_one_is_kept() {
 #[test]
 fn a_term_means_the_pods_own_namespace_unless_it_says_otherwise() {
     let world = |term: &str| {
-        format!("namespace prod env=prod\nnode n1 cpu=8\nnode n2 cpu=8 used=1\nbound db ns=prod label.app=db on=n2\npod web cpu=1 {WEB} near=host:app=db{term}")
+        format!(
+            "namespace prod env=prod\nnode n1 cpu=8\nnode n2 cpu=8 used=1\nbound db ns=prod label.app=db on=n2\npod web cpu=1 {WEB} near=host:app=db{term}"
+        )
     };
     check(&world(""), "web: AffinityUnmet, NoPool");
     check(&world(":ns.prod"), "web -> n2");
@@ -189,7 +239,9 @@ fn a_term_means_the_pods_own_namespace_unless_it_says_otherwise() {
 #[test]
 fn mismatch_label_keys_keep_tenants_apart() {
     hosts(
-        &format!("{THREE}pod one cpu=1 label.tenant=1 apart=host::other.tenant x2\npod two cpu=1 label.tenant=2 apart=host::other.tenant x2"),
+        &format!(
+            "{THREE}pod one cpu=1 label.tenant=1 apart=host::other.tenant x2\npod two cpu=1 label.tenant=2 apart=host::other.tenant x2"
+        ),
         "2 2",
     );
 }
@@ -201,7 +253,12 @@ fn a_term_that_selects_nobody_keeps_nobody_apart() {
 
 #[test]
 fn anti_affinity_on_a_label_a_node_does_not_have_lets_the_pod_in() {
-    check(&format!("node n1 cpu=8 used=1\nbound old {WEB} on=n1\npod web cpu=1 {WEB} apart=rack:app=web"), "web -> n1");
+    check(
+        &format!(
+            "node n1 cpu=8 used=1\nbound old {WEB} on=n1\npod web cpu=1 {WEB} apart=rack:app=web"
+        ),
+        "web -> n1",
+    );
 }
 
 #[test]
@@ -216,7 +273,9 @@ fn affinity_and_spread_together_choose_a_zone_that_both_allow() {
 #[test]
 fn all_terms_of_an_affinity_must_mean_the_same_pod() {
     check(
-        &format!("node n1 cpu=8 used=1\nnode n2 cpu=8 used=1\nbound a label.app=db on=n1\nbound b label.tier=x on=n2\npod web cpu=1 {WEB} near=host:app=db near=host:tier=x"),
+        &format!(
+            "node n1 cpu=8 used=1\nnode n2 cpu=8 used=1\nbound a label.app=db on=n1\nbound b label.tier=x on=n2\npod web cpu=1 {WEB} near=host:app=db near=host:tier=x"
+        ),
         "web: AffinityUnmet, NoPool",
     );
 }
@@ -224,13 +283,17 @@ fn all_terms_of_an_affinity_must_mean_the_same_pod() {
 #[test]
 fn affinity_by_architecture_follows_the_target() {
     let two = "type arm cpu=8 price=1 label.kubernetes.io/arch=arm64\ntype x86 cpu=8 price=2 label.kubernetes.io/arch=amd64\n";
-    let plan = planned(&format!("{two}pod db cpu=4 label.app=db select.kubernetes.io/arch=amd64\npod web cpu=6 {WEB} near=arch:app=db"));
+    let plan = planned(&format!(
+        "{two}pod db cpu=4 label.app=db select.kubernetes.io/arch=amd64\npod web cpu=6 {WEB} near=arch:app=db"
+    ));
     assert!(!plan.contains("arm/"), "{plan}");
 }
 
 #[test]
 fn anti_affinity_by_architecture_takes_the_other() {
     let two = "type arm cpu=8 price=1 label.kubernetes.io/arch=arm64\ntype x86 cpu=8 price=2 label.kubernetes.io/arch=amd64\n";
-    let plan = planned(&format!("{two}pod db cpu=4 label.app=db select.kubernetes.io/arch=amd64\npod web cpu=1 {WEB} apart=arch:app=db"));
+    let plan = planned(&format!(
+        "{two}pod db cpu=4 label.app=db select.kubernetes.io/arch=amd64\npod web cpu=1 {WEB} apart=arch:app=db"
+    ));
     assert!(plan.contains("arm/"), "{plan}");
 }

@@ -20,9 +20,10 @@ impl<'a> Checked<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, schedule: &'a Schedule) -> Self {
         let mut places: BTreeMap<PodId, Spot> = schedule.placements.iter().copied().collect();
         for (id, pod) in snapshot.pods.members().filter(|(_, pod)| !pod.pending) {
-            let at = pod.node.as_ref().and_then(|name| {
-                snapshot.nodes.iter().position(|node| &node.name == name)
-            });
+            let at = pod
+                .node
+                .as_ref()
+                .and_then(|name| snapshot.nodes.iter().position(|node| &node.name == name));
             places.extend(at.map(|at| (id, Spot::Node(NodeId(u32::try_from(at).unwrap())))));
         }
         Self {
@@ -76,7 +77,10 @@ impl<'a> Checked<'a> {
                     labels::ZONE => Some(first.zone.to_string()),
                     labels::CAPACITY_TYPE => Some(first.capacity_type.to_string()),
                     _ => {
-                        let own = opening.labels.iter().find(|(known, _)| known.as_ref() == key);
+                        let own = opening
+                            .labels
+                            .iter()
+                            .find(|(known, _)| known.as_ref() == key);
                         let kind = catalog.instance_type(catalog.type_of(opening.offerings[0]));
                         let listed = kind.requirements.get(key).and_then(|one| one.listed());
                         own.map(|(_, value)| value.to_string())
@@ -93,23 +97,47 @@ impl<'a> Checked<'a> {
             None => term.accepts_absence(),
         };
         let where_to = self.name(spot);
-        assert!(shape.selector.iter().all(holds), "selector of a pod on {where_to}");
+        assert!(
+            shape.selector.iter().all(holds),
+            "selector of a pod on {where_to}"
+        );
         let terms = &shape.terms;
-        assert!(terms.is_empty() || terms.iter().any(|term| term.iter().all(holds)), "terms of a pod on {where_to}");
+        assert!(
+            terms.is_empty() || terms.iter().any(|term| term.iter().all(holds)),
+            "terms of a pod on {where_to}"
+        );
         let taints = match spot {
             Spot::Node(id) => &self.snapshot.node(id).taints,
             Spot::Claim(id) => &self.snapshot.claim(id).taints,
-            Spot::Opening(at) => &self.snapshot.pool(self.schedule.openings[at as usize].pool).taints,
+            Spot::Opening(at) => {
+                &self
+                    .snapshot
+                    .pool(self.schedule.openings[at as usize].pool)
+                    .taints
+            }
         };
-        for taint in taints.iter().filter(|taint| taint.effect != Effect::PreferNoSchedule) {
-            assert!(shape.tolerations.iter().any(|one| one.tolerates(taint)), "{taint} on {where_to}");
+        for taint in taints
+            .iter()
+            .filter(|taint| taint.effect != Effect::PreferNoSchedule)
+        {
+            assert!(
+                shape.tolerations.iter().any(|one| one.tolerates(taint)),
+                "{taint} on {where_to}"
+            );
         }
     }
 
     fn volumes(&self, shape: &Shape, spot: Spot) {
-        for volume in shape.volumes.iter().filter(|volume| !volume.alternatives.is_empty()) {
+        for volume in shape
+            .volumes
+            .iter()
+            .filter(|volume| !volume.alternatives.is_empty())
+        {
             let reached = volume.alternatives.iter().any(|way| {
-                way.iter().all(|one| self.label(spot, one.key()).is_some_and(|value| one.has(&value)))
+                way.iter().all(|one| {
+                    self.label(spot, one.key())
+                        .is_some_and(|value| one.has(&value))
+                })
             });
             assert!(reached, "a volume is not reached from {}", self.name(spot));
         }
@@ -138,7 +166,13 @@ impl<'a> Checked<'a> {
             for (term, owner, meant) in pairs.chain(back) {
                 let (mine, theirs) = (self.label(spot, &term.key), self.label(*at, &term.key));
                 let together = mine.is_some() && mine == theirs;
-                assert!(!(together && self.means(term, owner, meant)), "{} beside {} by {}", self.snapshot.pods.pod(pod).name, self.snapshot.pods.pod(*other).name, term.key);
+                assert!(
+                    !(together && self.means(term, owner, meant)),
+                    "{} beside {} by {}",
+                    self.snapshot.pods.pod(pod).name,
+                    self.snapshot.pods.pod(*other).name,
+                    term.key
+                );
             }
         }
     }
@@ -150,7 +184,12 @@ impl<'a> Checked<'a> {
                 let them = self.snapshot.pods.shape_of(*other);
                 self.label(*at, &term.key) == mine && self.means(term, shape, them)
             });
-            assert!(mine.is_some() && found, "nobody to be near to on {} by {}", self.name(spot), term.key);
+            assert!(
+                mine.is_some() && found,
+                "nobody to be near to on {} by {}",
+                self.name(spot),
+                term.key
+            );
         }
     }
 
@@ -161,19 +200,36 @@ impl<'a> Checked<'a> {
                 .places
                 .iter()
                 .map(|(pod, at)| (self.snapshot.pods.shape_of(*pod), *at))
-                .filter(|(them, _)| them.namespace == shape.namespace && selects(spread.selector.as_ref(), them))
+                .filter(|(them, _)| {
+                    them.namespace == shape.namespace && selects(spread.selector.as_ref(), them)
+                })
                 .collect();
-            let placed_alike = counted.iter().all(|(them, _)| them.spreads == shape.spreads || !self.is_new(them));
+            let placed_alike = counted
+                .iter()
+                .all(|(them, _)| them.spreads == shape.spreads || !self.is_new(them));
             if !placed_alike || !selects(spread.selector.as_ref(), shape) {
                 continue;
             }
             let mine = self.label(spot, &spread.key);
             assert!(mine.is_some(), "{} has no {}", self.name(spot), spread.key);
             let count = |domain: &Option<String>| {
-                counted.iter().filter(|(_, at)| self.label(*at, &spread.key) == *domain).count()
+                counted
+                    .iter()
+                    .filter(|(_, at)| self.label(*at, &spread.key) == *domain)
+                    .count()
             };
-            let least = self.domains(&spread.key).iter().map(|domain| count(&Some(domain.clone()))).min().unwrap_or(0);
-            assert!(count(&mine) <= least + spread.max_skew as usize, "skew of {} on {mine:?}: {} over {least}", spread.key, count(&mine));
+            let least = self
+                .domains(&spread.key)
+                .iter()
+                .map(|domain| count(&Some(domain.clone())))
+                .min()
+                .unwrap_or(0);
+            assert!(
+                count(&mine) <= least + spread.max_skew as usize,
+                "skew of {} on {mine:?}: {} over {least}",
+                spread.key,
+                count(&mine)
+            );
         }
     }
 
@@ -183,19 +239,35 @@ impl<'a> Checked<'a> {
     }
 
     fn domains(&self, key: &str) -> BTreeSet<String> {
-        let nodes = (0..self.snapshot.nodes.len()).map(|at| Spot::Node(NodeId(u32::try_from(at).unwrap())));
-        let nodes = nodes.filter(|spot| !matches!(spot, Spot::Node(id) if self.snapshot.node(*id).leaving));
-        let openings = (0..self.schedule.openings.len()).map(|at| Spot::Opening(u32::try_from(at).unwrap()));
-        nodes.chain(openings).filter_map(|spot| self.label(spot, key)).collect()
+        let nodes =
+            (0..self.snapshot.nodes.len()).map(|at| Spot::Node(NodeId(u32::try_from(at).unwrap())));
+        let nodes =
+            nodes.filter(|spot| !matches!(spot, Spot::Node(id) if self.snapshot.node(*id).leaving));
+        let openings =
+            (0..self.schedule.openings.len()).map(|at| Spot::Opening(u32::try_from(at).unwrap()));
+        nodes
+            .chain(openings)
+            .filter_map(|spot| self.label(spot, key))
+            .collect()
     }
 
     fn ports(&self) {
         for (pod, spot) in &self.schedule.placements {
             let ports = &self.snapshot.pods.shape_of(*pod).ports;
-            let there = self.schedule.placements.iter().filter(|(other, at)| other != pod && at == spot);
+            let there = self
+                .schedule
+                .placements
+                .iter()
+                .filter(|(other, at)| other != pod && at == spot);
             for (other, _) in there {
                 let theirs = &self.snapshot.pods.shape_of(*other).ports;
-                assert!(!ports.iter().any(|port| theirs.iter().any(|their| port.conflicts(their))), "port on {}", self.name(*spot));
+                assert!(
+                    !ports
+                        .iter()
+                        .any(|port| theirs.iter().any(|their| port.conflicts(their))),
+                    "port on {}",
+                    self.name(*spot)
+                );
             }
         }
     }
@@ -211,32 +283,64 @@ impl<'a> Checked<'a> {
             match spot {
                 Spot::Node(id) => {
                     let node = self.snapshot.node(*id);
-                    assert!(!node.leaving && asked.plus(&node.used).fits(&node.allocatable), "{} is overdrawn", node.name);
+                    assert!(
+                        !node.leaving && asked.plus(&node.used).fits(&node.allocatable),
+                        "{} is overdrawn",
+                        node.name
+                    );
                 }
                 Spot::Claim(_) => {}
                 Spot::Opening(at) => {
                     let opening = &self.schedule.openings[*at as usize];
                     let catalog = &self.snapshot.catalogs[0];
-                    assert!(asked.fits(&opening.requests), "{} asks for less than its pods", opening.handle);
+                    assert!(
+                        asked.fits(&opening.requests),
+                        "{} asks for less than its pods",
+                        opening.handle
+                    );
                     for id in opening.offerings.iter() {
                         let room = catalog.allocatable(catalog.type_of(*id));
-                        assert!(opening.requests.fits(room), "{} on {}", opening.handle, catalog.offering(*id));
+                        assert!(
+                            opening.requests.fits(room),
+                            "{} on {}",
+                            opening.handle,
+                            catalog.offering(*id)
+                        );
                         assert!(catalog.offering(*id).is_available(self.snapshot.now));
                     }
                 }
             }
         }
         for opening in &self.schedule.openings {
-            assert!(!opening.pods.is_empty() && !opening.offerings.is_empty(), "{} is for nobody", opening.handle);
+            assert!(
+                !opening.pods.is_empty() && !opening.offerings.is_empty(),
+                "{} is for nobody",
+                opening.handle
+            );
         }
     }
 
     fn limits(&self) {
         let one = Resources::new().with(ResourceName::Nodes, 1);
-        for pool in self.snapshot.pools.iter().filter(|pool| !pool.limits.is_empty()) {
-            let nodes = self.snapshot.nodes.iter().filter(|node| node.pool.as_ref() == Some(&pool.name) && !node.leaving);
-            let mut used = nodes.fold(Resources::new(), |sum, node| sum.plus(&node.capacity).plus(&one));
-            let openings = self.schedule.openings.iter().filter(|opening| self.snapshot.pool(opening.pool).name == pool.name);
+        for pool in self
+            .snapshot
+            .pools
+            .iter()
+            .filter(|pool| !pool.limits.is_empty())
+        {
+            let nodes = self
+                .snapshot
+                .nodes
+                .iter()
+                .filter(|node| node.pool.as_ref() == Some(&pool.name) && !node.leaving);
+            let mut used = nodes.fold(Resources::new(), |sum, node| {
+                sum.plus(&node.capacity).plus(&one)
+            });
+            let openings = self
+                .schedule
+                .openings
+                .iter()
+                .filter(|opening| self.snapshot.pool(opening.pool).name == pool.name);
             let mut any = false;
             for opening in openings {
                 let catalog = &self.snapshot.catalogs[0];
@@ -251,11 +355,25 @@ impl<'a> Checked<'a> {
     }
 
     fn everybody(&self) {
-        let refused: BTreeMap<PodId, usize> = self.schedule.refused(&self.snapshot.pods).map(|(pod, whys)| (pod, whys.len())).collect();
+        let refused: BTreeMap<PodId, usize> = self
+            .schedule
+            .refused(&self.snapshot.pods)
+            .map(|(pod, whys)| (pod, whys.len()))
+            .collect();
         for (id, pod) in self.snapshot.pods.members().filter(|(_, pod)| pod.pending) {
-            let placed = self.schedule.placements.iter().filter(|(known, _)| *known == id).count();
+            let placed = self
+                .schedule
+                .placements
+                .iter()
+                .filter(|(known, _)| *known == id)
+                .count();
             let reasons = refused.get(&id).map_or(0, |whys| usize::from(*whys > 0));
-            assert_eq!(placed + reasons, 1, "{} has {placed} places and {reasons} refusals", pod.name);
+            assert_eq!(
+                placed + reasons,
+                1,
+                "{} has {placed} places and {reasons} refusals",
+                pod.name
+            );
         }
     }
 }

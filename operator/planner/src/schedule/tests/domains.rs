@@ -17,9 +17,15 @@ pub(super) fn zones(text: &str, expected: &str) {
     let (snapshot, schedule) = plan(text);
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     for (_, spot) in &schedule.placements {
-        *counts.entry(zone_of(&snapshot, &schedule, *spot)).or_default() += 1;
+        *counts
+            .entry(zone_of(&snapshot, &schedule, *spot))
+            .or_default() += 1;
     }
-    compare(counts.into_values().collect(), expected, &schedule.text(&snapshot));
+    compare(
+        counts.into_values().collect(),
+        expected,
+        &schedule.text(&snapshot),
+    );
 }
 
 /// Pods per node or claim, smallest first.
@@ -29,7 +35,11 @@ pub(super) fn hosts(text: &str, expected: &str) {
     for (_, spot) in &schedule.placements {
         *counts.entry(*spot).or_default() += 1;
     }
-    compare(counts.into_values().collect(), expected, &schedule.text(&snapshot));
+    compare(
+        counts.into_values().collect(),
+        expected,
+        &schedule.text(&snapshot),
+    );
 }
 
 pub(super) fn refused(text: &str, expected: usize) {
@@ -50,10 +60,16 @@ pub(super) fn price(text: &str, expected: &str) {
 pub(super) fn zone_of(snapshot: &Snapshot, schedule: &Schedule, spot: Spot) -> String {
     let zone = match spot {
         Spot::Node(id) => snapshot.node(id).label(labels::ZONE).unwrap_or(""),
-        Spot::Claim(id) => snapshot.claim(id).offering.as_ref().map_or("", |(_, zone, _)| zone),
+        Spot::Claim(id) => snapshot
+            .claim(id)
+            .offering
+            .as_ref()
+            .map_or("", |(_, zone, _)| zone),
         Spot::Opening(at) => {
             let opening = &schedule.openings[at as usize];
-            let catalog = snapshot.catalog_of(&snapshot.pool(opening.pool).class).unwrap();
+            let catalog = snapshot
+                .catalog_of(&snapshot.pool(opening.pool).class)
+                .unwrap();
             &catalog.offering(opening.offerings[0]).zone
         }
     };

@@ -4,53 +4,85 @@ use super::domains::{hosts, price};
 
 #[test]
 fn the_smallest_type_that_fits_is_bought() {
-    price("type s cpu=2 price=1\ntype m cpu=4 price=2\ntype l cpu=8 price=4\npod a cpu=1", "1");
+    price(
+        "type s cpu=2 price=1\ntype m cpu=4 price=2\ntype l cpu=8 price=4\npod a cpu=1",
+        "1",
+    );
 }
 
 #[test]
 fn several_small_pods_share_the_smallest_type() {
-    price("type s cpu=2 price=1\ntype m cpu=4 price=2\npod a cpu=500m x4", "1");
+    price(
+        "type s cpu=2 price=1\ntype m cpu=4 price=2\npod a cpu=500m x4",
+        "1",
+    );
 }
 
 #[test]
 fn a_large_type_that_is_cheap_for_its_size_takes_many_pods() {
-    price("type s cpu=1 price=1\ntype l cpu=64 price=10\npod a cpu=1 x64", "10");
+    price(
+        "type s cpu=1 price=1\ntype l cpu=64 price=10\npod a cpu=1 x64",
+        "10",
+    );
 }
 
 #[test]
 fn a_large_type_that_is_dear_for_its_size_is_left_alone() {
-    price("type s cpu=2 price=1\ntype l cpu=64 price=100\npod a cpu=2 x8", "8");
+    price(
+        "type s cpu=2 price=1\ntype l cpu=64 price=100\npod a cpu=2 x8",
+        "8",
+    );
 }
 
 #[test]
 fn many_different_shapes_still_share_the_cheap_large_type() {
-    let pods: String = (1..=32).map(|at| format!("pod p{at} cpu={}m\n", 900 + at)).collect();
-    price(&format!("type s cpu=1 price=1\ntype l cpu=32 price=8\n{pods}"), "8");
+    let pods: String = (1..=32)
+        .map(|at| format!("pod p{at} cpu={}m\n", 900 + at))
+        .collect();
+    price(
+        &format!("type s cpu=1 price=1\ntype l cpu=32 price=8\n{pods}"),
+        "8",
+    );
 }
 
 #[test]
 fn the_last_claim_is_no_larger_than_its_pods_need() {
-    price("type s cpu=2 price=2\ntype l cpu=16 price=8\npod a cpu=1 x18", "10");
+    price(
+        "type s cpu=2 price=2\ntype l cpu=16 price=8\npod a cpu=1 x18",
+        "10",
+    );
 }
 
 #[test]
 fn small_pods_fill_the_claims_that_pods_of_their_own_hosts_left_half_empty() {
-    price("type s cpu=2 price=2\ntype l cpu=16 price=16\npod big cpu=1500m label.app=x apart=host:app=x x4\npod small cpu=500m x4", "8");
+    price(
+        "type s cpu=2 price=2\ntype l cpu=16 price=16\npod big cpu=1500m label.app=x apart=host:app=x x4\npod small cpu=500m x4",
+        "8",
+    );
 }
 
 #[test]
 fn a_claim_grows_when_that_is_cheaper_than_another() {
-    price("type s cpu=2 price=2\ntype m cpu=4 price=3\npod a cpu=2\npod b cpu=1900m", "3");
+    price(
+        "type s cpu=2 price=2\ntype m cpu=4 price=3\npod a cpu=2\npod b cpu=1900m",
+        "3",
+    );
 }
 
 #[test]
 fn another_claim_is_opened_when_growing_is_dearer() {
-    price("type s cpu=2 price=2\ntype m cpu=4 price=9\npod a cpu=2\npod b cpu=1900m", "4");
+    price(
+        "type s cpu=2 price=2\ntype m cpu=4 price=9\npod a cpu=2\npod b cpu=1900m",
+        "4",
+    );
 }
 
 #[test]
 fn a_cheaper_zone_is_taken() {
-    price("type s cpu=2 price=2 zones=a\ntype t cpu=2 price=1 zones=b\npod a cpu=2", "1");
+    price(
+        "type s cpu=2 price=2 zones=a\ntype t cpu=2 price=1 zones=b\npod a cpu=2",
+        "1",
+    );
 }
 
 #[test]
@@ -61,5 +93,8 @@ fn existing_room_costs_nothing() {
 #[test]
 fn one_claim_rather_than_a_pool_of_less_weight() {
     // The heavier pool may have one node only: it grows before the lighter pool is asked.
-    hosts("type s cpu=2 price=1\ntype l cpu=16 price=9\npool p weight=5 limit.nodes=1\npool q\npod a cpu=1 x8", "8");
+    hosts(
+        "type s cpu=2 price=1\ntype l cpu=16 price=9\npool p weight=5 limit.nodes=1\npool q\npod a cpu=1 x8",
+        "8",
+    );
 }

@@ -118,7 +118,8 @@ fn bound_line() -> impl Strategy<Value = String> {
         "label.app=x apart=host:app=b",
         "label.app=x volume=shared:csi",
     ]);
-    (0..4_u32, 1..3_u32, who).prop_map(|(node, times, who)| format!("{who} on=node-{node} x{times}"))
+    (0..4_u32, 1..3_u32, who)
+        .prop_map(|(node, times, who)| format!("{who} on=node-{node} x{times}"))
 }
 
 fn worlds() -> impl Strategy<Value = Vec<String>> {

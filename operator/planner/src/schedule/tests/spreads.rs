@@ -8,12 +8,18 @@ const WEB: &str = "label.app=web";
 
 #[test]
 fn four_pods_over_three_zones_differ_by_at_most_one() {
-    zones(&format!("{THREE}pod web cpu=1 {WEB} spread=zone:1:app=web x4"), "1 1 2");
+    zones(
+        &format!("{THREE}pod web cpu=1 {WEB} spread=zone:1:app=web x4"),
+        "1 1 2",
+    );
 }
 
 #[test]
 fn a_selector_of_expressions_spreads_like_one_of_labels() {
-    zones(&format!("{THREE}pod web cpu=1 {WEB} spread=zone:1:app~web|api x4"), "1 1 2");
+    zones(
+        &format!("{THREE}pod web cpu=1 {WEB} spread=zone:1:app~web|api x4"),
+        "1 1 2",
+    );
 }
 
 #[test]
@@ -27,7 +33,9 @@ fn a_pool_of_two_zones_gets_half_in_each() {
 #[test]
 fn a_pools_label_pins_the_zone() {
     zones(
-        &format!("{THREE}pool p label.topology.kubernetes.io/zone=b\npod web cpu=1 {WEB} spread=zone:1:app=web x4"),
+        &format!(
+            "{THREE}pool p label.topology.kubernetes.io/zone=b\npod web cpu=1 {WEB} spread=zone:1:app=web x4"
+        ),
         "4",
     );
 }
@@ -35,7 +43,9 @@ fn a_pools_label_pins_the_zone() {
 #[test]
 fn zones_of_several_pools_are_one_set_of_domains() {
     zones(
-        &format!("{THREE}pool p need=zone:In:a\npool q need=zone:In:b\npod web cpu=1 {WEB} spread=zone:1:app=web x4"),
+        &format!(
+            "{THREE}pool p need=zone:In:a\npool q need=zone:In:b\npod web cpu=1 {WEB} spread=zone:1:app=web x4"
+        ),
         "2 2",
     );
 }
@@ -96,7 +106,9 @@ fn a_selector_of_none_spreads_nobody() {
 #[test]
 fn a_selector_of_all_counts_every_pod_of_the_namespace() {
     zones(
-        &format!("{THREE}node n1 cpu=1 used=1 zone=a\nbound other label.x=y on=n1\nbound elsewhere ns=prod on=n1 x5\npod web cpu=1 {WEB} spread=zone:1: x5"),
+        &format!(
+            "{THREE}node n1 cpu=1 used=1 zone=a\nbound other label.x=y on=n1\nbound elsewhere ns=prod on=n1 x5\npod web cpu=1 {WEB} spread=zone:1: x5"
+        ),
         "1 2 2",
     );
 }
@@ -110,7 +122,9 @@ fn who_is_not_counted_himself_only_needs_a_zone_within_the_skew() {
 #[test]
 fn two_services_that_spread_over_each_other_both_get_places() {
     refused(
-        &format!("{THREE}pod web cpu=1 {WEB} spread=zone:1:app=api x3\npod api cpu=1 label.app=api spread=zone:1:app=web x3"),
+        &format!(
+            "{THREE}pod web cpu=1 {WEB} spread=zone:1:app=api x3\npod api cpu=1 label.app=api spread=zone:1:app=web x3"
+        ),
         0,
     );
 }
@@ -126,8 +140,14 @@ fn fewer_zones_than_min_domains_allow_only_the_skew_in_each() {
 
 #[test]
 fn as_many_zones_as_min_domains_change_nothing() {
-    zones(&format!("{THREE}pod web cpu=1 {WEB} spread=zone:1:app=web:min3 x11"), "3 4 4");
-    zones(&format!("{THREE}pod web cpu=1 {WEB} spread=zone:1:app=web:min2 x11"), "3 4 4");
+    zones(
+        &format!("{THREE}pod web cpu=1 {WEB} spread=zone:1:app=web:min3 x11"),
+        "3 4 4",
+    );
+    zones(
+        &format!("{THREE}pod web cpu=1 {WEB} spread=zone:1:app=web:min2 x11"),
+        "3 4 4",
+    );
 }
 
 #[test]
@@ -140,19 +160,30 @@ fn an_unknown_topology_key_refuses_that_pod_and_no_other() {
 
 #[test]
 fn one_pod_per_host() {
-    hosts(&format!("{THREE}pod web cpu=1 {WEB} spread=host:1:app=web x4"), "1 1 1 1");
+    hosts(
+        &format!("{THREE}pod web cpu=1 {WEB} spread=host:1:app=web x4"),
+        "1 1 1 1",
+    );
 }
 
 #[test]
 fn a_skew_of_four_lets_four_share_a_host() {
-    hosts(&format!("{THREE}pod web cpu=1 {WEB} spread=host:4:app=web x4"), "4");
-    hosts(&format!("{THREE}pod web cpu=1 {WEB} spread=host:4:app=web x6"), "2 4");
+    hosts(
+        &format!("{THREE}pod web cpu=1 {WEB} spread=host:4:app=web x4"),
+        "4",
+    );
+    hosts(
+        &format!("{THREE}pod web cpu=1 {WEB} spread=host:4:app=web x6"),
+        "2 4",
+    );
 }
 
 #[test]
 fn several_deployments_share_hosts_when_each_spreads_alone() {
     hosts(
-        &format!("{THREE}pod web cpu=1 {WEB} spread=host:1:app=web x2\npod api cpu=1 label.app=api spread=host:1:app=api x2"),
+        &format!(
+            "{THREE}pod web cpu=1 {WEB} spread=host:1:app=web x2\npod api cpu=1 label.app=api spread=host:1:app=api x2"
+        ),
         "2 2",
     );
 }
@@ -160,7 +191,9 @@ fn several_deployments_share_hosts_when_each_spreads_alone() {
 #[test]
 fn a_host_that_has_its_share_takes_no_more() {
     check(
-        &format!("node n1 cpu=8 used=1\nnode n2 cpu=8\nbound old {WEB} on=n1\npod web cpu=1 {WEB} spread=host:1:app=web"),
+        &format!(
+            "node n1 cpu=8 used=1\nnode n2 cpu=8\nbound old {WEB} on=n1\npod web cpu=1 {WEB} spread=host:1:app=web"
+        ),
         "web -> n2",
     );
 }
@@ -198,7 +231,11 @@ fn a_custom_label_of_the_pool_can_be_spread_over() {
     let plan = planned(&format!(
         "{THREE}pool p need=rack:In:r1|r2\npod web cpu=1 {WEB} spread=rack:1:app=web x4"
     ));
-    assert_eq!(plan.lines().filter(|line| line.contains(" at 1")).count(), 2, "{plan}");
+    assert_eq!(
+        plan.lines().filter(|line| line.contains(" at 1")).count(),
+        2,
+        "{plan}"
+    );
 }
 
 #[test]
@@ -213,7 +250,10 @@ fn match_label_keys_spread_each_revision_alone() {
 
 #[test]
 fn a_match_label_key_the_pod_does_not_have_does_nothing() {
-    zones(&format!("{THREE}pod web cpu=1 {WEB} spread=zone:1:app=web:key.nope x3"), "1 1 1");
+    zones(
+        &format!("{THREE}pod web cpu=1 {WEB} spread=zone:1:app=web:key.nope x3"),
+        "1 1 1",
+    );
 }
 
 #[test]
@@ -260,18 +300,26 @@ fn a_soft_spread_is_given_up_when_it_cannot_be_kept() {
 
 #[test]
 fn a_soft_spread_is_kept_while_it_can_be() {
-    zones(&format!("{THREE}pod web cpu=1 {WEB} spread=zone:1:app=web:soft x6"), "2 2 2");
+    zones(
+        &format!("{THREE}pod web cpu=1 {WEB} spread=zone:1:app=web:soft x6"),
+        "2 2 2",
+    );
 }
 
 #[test]
 fn soft_spreads_are_not_looked_at_when_preferences_are_ignored() {
-    hosts(&format!("preferences ignore\n{THREE}pod web cpu=1 {WEB} spread=host:1:app=web:soft x6"), "6");
+    hosts(
+        &format!("preferences ignore\n{THREE}pod web cpu=1 {WEB} spread=host:1:app=web:soft x6"),
+        "6",
+    );
 }
 
 #[test]
 fn pods_of_another_namespace_are_not_counted() {
     zones(
-        &format!("{THREE}node n1 cpu=1 used=1 zone=a\nbound old ns=prod {WEB} on=n1 x5\npod web cpu=1 {WEB} spread=zone:1:app=web x3"),
+        &format!(
+            "{THREE}node n1 cpu=1 used=1 zone=a\nbound old ns=prod {WEB} on=n1 x5\npod web cpu=1 {WEB} spread=zone:1:app=web x3"
+        ),
         "1 1 1",
     );
 }
@@ -279,7 +327,9 @@ fn pods_of_another_namespace_are_not_counted() {
 #[test]
 fn existing_rooms_are_used_as_far_as_the_skew_allows() {
     check(
-        &format!("node n1 cpu=8 zone=a\nnode n2 cpu=8 zone=b\npod web cpu=1 {WEB} spread=zone:1:app=web x4"),
+        &format!(
+            "node n1 cpu=8 zone=a\nnode n2 cpu=8 zone=b\npod web cpu=1 {WEB} spread=zone:1:app=web x4"
+        ),
         "web-1 -> n1\nweb-2 -> n2\nweb-3 -> n1\nweb-4 -> n2",
     );
 }
@@ -295,9 +345,7 @@ fn a_node_without_the_label_takes_no_pod_that_spreads_over_it() {
 #[test]
 fn an_unselected_pod_on_a_shared_claim_is_counted_in_the_zone_the_claim_gets() {
     // The big plain pod is meant by the spread: its claim's zone must be decided for the others to be spread right.
-    let world = format!(
-        "{THREE}pod big cpu=4 {WEB}\npod web cpu=1 {WEB} spread=zone:1:app=web x2"
-    );
+    let world = format!("{THREE}pod big cpu=4 {WEB}\npod web cpu=1 {WEB} spread=zone:1:app=web x2");
     zones(&world, "1 1 1");
 }
 

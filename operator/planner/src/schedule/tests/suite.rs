@@ -52,7 +52,11 @@ fn a_custom_label_is_met_as_the_algebra_says(
 #[rstest]
 #[case("", "select.topology.kubernetes.io/zone=b", "small/b/")]
 #[case("need=zone:In:c", "", "small/c/")]
-#[case("need=zone:In:c", "select.topology.kubernetes.io/zone=a", "LabelConflict")]
+#[case(
+    "need=zone:In:c",
+    "select.topology.kubernetes.io/zone=a",
+    "LabelConflict"
+)]
 #[case("", "select.topology.kubernetes.io/zone=z", "NoTypeWithLabel")]
 #[case("", "term=zone:NotIn:a|b", "small/c/")]
 #[case("need=zone:NotIn:a", "term=zone:NotIn:b", "small/c/")]
@@ -65,19 +69,35 @@ fn a_custom_label_is_met_as_the_algebra_says(
 #[case("", "select.kubernetes.io/arch=arm64", "arm/")]
 #[case("", "select.beta.kubernetes.io/arch=arm64", "arm/")]
 #[case("", "select.kubernetes.io/os=windows", "arm/")]
-#[case("", "select.kubernetes.io/os=windows select.kubernetes.io/arch=amd64", "large/")]
+#[case(
+    "",
+    "select.kubernetes.io/os=windows select.kubernetes.io/arch=amd64",
+    "large/"
+)]
 #[case("", "select.kubernetes.io/os=darwin", "NoTypeWithLabel")]
 #[case("", "select.node.kubernetes.io/instance-type=large", "large/")]
 #[case("", "select.node.kubernetes.io/instance-type=none", "NoTypeWithLabel")]
 #[case("", "select.karpenter.sh/capacity-type=spot", "/spot")]
 #[case("need=ct:In:on-demand", "", "/on-demand")]
-#[case("need=ct:In:on-demand", "select.karpenter.sh/capacity-type=spot", "LabelConflict")]
-#[case("", "select.karpenter.sh/capacity-type=spot select.kubernetes.io/arch=arm64", "NoTypeWithLabel")]
+#[case(
+    "need=ct:In:on-demand",
+    "select.karpenter.sh/capacity-type=spot",
+    "LabelConflict"
+)]
+#[case(
+    "",
+    "select.karpenter.sh/capacity-type=spot select.kubernetes.io/arch=arm64",
+    "NoTypeWithLabel"
+)]
 #[case("", "select.karpenter.sh/nodepool=p", "small/")]
 #[case("", "select.karpenter.sh/nodepool=q", "LabelConflict")]
 #[case("", "term=zone:In:a|b;arch:In:arm64", "arm/a/")]
 #[case("need=arch:In:arm64", "", "arm/")]
-#[case("need=arch:In:arm64", "select.topology.kubernetes.io/zone=c", "NoTypeWithLabel")]
+#[case(
+    "need=arch:In:arm64",
+    "select.topology.kubernetes.io/zone=c",
+    "NoTypeWithLabel"
+)]
 #[case("need=zone:In:c need=kubernetes.io/os:In:windows", "", "large/c/")]
 #[case("", "term=zone:In:z term=zone:In:b", "small/b/")]
 #[case("", "term=size:Gt:99 term=size:Gt:98 term=size:Gt:3", "arm/")]
@@ -108,7 +128,9 @@ fn a_preference_is_followed_and_given_up_by_weight(#[case] pod: &str, #[case] ex
 #[case("prefer=1:arch:In:arm64", "small/")]
 #[case("prefer=1:zone:In:c", "small/a/")]
 fn preferences_are_not_looked_at_when_ignored(#[case] pod: &str, #[case] expected: &str) {
-    let plan = planned(&format!("preferences ignore\n{TYPES}pool p\npod web cpu=1 {pod}"));
+    let plan = planned(&format!(
+        "preferences ignore\n{TYPES}pool p\npod web cpu=1 {pod}"
+    ));
     assert!(plan.contains(expected), "{plan}");
 }
 
@@ -123,26 +145,46 @@ fn a_preference_that_could_hold_only_with_an_earlier_term_does_not_lose_the_pod(
 
 #[test]
 fn a_soft_taint_is_accepted_only_after_all_preferences_are_given_up() {
-    let plan = planned("type t cpu=4 price=1 zones=a,b\npool p taint=x:Prefer\npod web cpu=1 prefer=1:zone:In:b");
+    let plan = planned(
+        "type t cpu=4 price=1 zones=a,b\npool p taint=x:Prefer\npod web cpu=1 prefer=1:zone:In:b",
+    );
     assert!(plan.contains("t/a/"), "{plan}");
 }
 
 #[test]
 fn compatible_pods_share_a_claim_and_incompatible_ones_do_not() {
     let two = "type t cpu=8 price=1 zones=a,b\n";
-    hosts(&format!("{two}pod a cpu=1 select.topology.kubernetes.io/zone=a\npod b cpu=1 term=zone:In:a|b"), "2");
-    hosts(&format!("{two}pod a cpu=1 select.topology.kubernetes.io/zone=a\npod b cpu=1 select.topology.kubernetes.io/zone=b"), "1 1");
+    hosts(
+        &format!(
+            "{two}pod a cpu=1 select.topology.kubernetes.io/zone=a\npod b cpu=1 term=zone:In:a|b"
+        ),
+        "2",
+    );
+    hosts(
+        &format!(
+            "{two}pod a cpu=1 select.topology.kubernetes.io/zone=a\npod b cpu=1 select.topology.kubernetes.io/zone=b"
+        ),
+        "1 1",
+    );
 }
 
 #[test]
 fn pods_of_different_architectures_get_claims_of_their_own() {
-    hosts(&format!("{TYPES}pod a cpu=1 select.kubernetes.io/arch=arm64\npod b cpu=1 select.kubernetes.io/arch=amd64"), "1 1");
+    hosts(
+        &format!(
+            "{TYPES}pod a cpu=1 select.kubernetes.io/arch=arm64\npod b cpu=1 select.kubernetes.io/arch=amd64"
+        ),
+        "1 1",
+    );
 }
 
 #[test]
 fn resources_that_no_type_has_together_split_the_pods_and_a_pod_that_wants_both_is_refused() {
     let two = "type gpu cpu=4 gpu=1 price=5\ntype ram cpu=4 memory=2Ti price=5\n";
-    hosts(&format!("{two}pod a cpu=1 gpu=1\npod b cpu=1 memory=1500Gi"), "1 1");
+    hosts(
+        &format!("{two}pod a cpu=1 gpu=1\npod b cpu=1 memory=1500Gi"),
+        "1 1",
+    );
     refused(&format!("{two}pod c cpu=1 gpu=1 memory=1500Gi"), 1);
 }
 

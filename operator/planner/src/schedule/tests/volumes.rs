@@ -29,29 +29,42 @@ fn a_node_in_another_zone_is_not_used() {
 
 #[test]
 fn two_volumes_in_different_zones_refuse_the_pod() {
-    check(&format!("{THREE}pod web cpu=1 volume=one:csi:a volume=two:csi:b"), "web: VolumesApart");
+    check(
+        &format!("{THREE}pod web cpu=1 volume=one:csi:a volume=two:csi:b"),
+        "web: VolumesApart",
+    );
 }
 
 #[test]
 fn two_volumes_meet_in_the_zone_they_share() {
-    let plan = planned(&format!("{THREE}pod web cpu=1 volume=one:csi:a|b volume=two:csi:b|c"));
+    let plan = planned(&format!(
+        "{THREE}pod web cpu=1 volume=one:csi:a|b volume=two:csi:b|c"
+    ));
     assert!(plan.contains("t/b/on-demand"), "{plan}");
 }
 
 #[test]
 fn a_volume_and_the_pods_own_zone_that_exclude_each_other_refuse_the_pod() {
-    check(&format!("{THREE}pod web cpu=1 select.topology.kubernetes.io/zone=a volume=data:csi:b"), "web: VolumeElsewhere");
+    check(
+        &format!("{THREE}pod web cpu=1 select.topology.kubernetes.io/zone=a volume=data:csi:b"),
+        "web: VolumeElsewhere",
+    );
 }
 
 #[test]
 fn the_zone_of_a_volume_is_never_given_up_for_a_preference() {
-    let plan = planned(&format!("{THREE}pod web cpu=1 prefer=5:zone:In:a volume=data:csi:b"));
+    let plan = planned(&format!(
+        "{THREE}pod web cpu=1 prefer=5:zone:In:a volume=data:csi:b"
+    ));
     assert!(plan.contains("t/b/on-demand"), "{plan}");
 }
 
 #[test]
 fn a_volume_zone_that_no_pool_sells_names_the_label() {
-    check(&format!("{THREE}pod web cpu=1 volume=data:csi:z"), "web: NoTypeWithLabel");
+    check(
+        &format!("{THREE}pod web cpu=1 volume=data:csi:z"),
+        "web: NoTypeWithLabel",
+    );
 }
 
 #[test]
@@ -88,7 +101,10 @@ fn a_claim_shared_with_a_pod_that_runs_takes_nothing_more() {
 
 #[test]
 fn a_driver_without_a_limit_attaches_any_number() {
-    check("node n1 cpu=8 volumes.csi=none\nvolume-limit csi most=1\npod a cpu=1 volume=a:csi\npod b cpu=1 volume=b:csi", "a -> n1\nb -> n1");
+    check(
+        "node n1 cpu=8 volumes.csi=none\nvolume-limit csi most=1\npod a cpu=1 volume=a:csi\npod b cpu=1 volume=b:csi",
+        "a -> n1\nb -> n1",
+    );
 }
 
 #[test]
@@ -104,7 +120,9 @@ fn a_new_claim_takes_as_many_volumes_as_its_type() {
     let world = format!("{THREE}volume-limit csi most=2\npod web cpu=1 volume=data:csi x5");
     // One claim, five pods: shared, so it counts once.
     hosts(&world, "5");
-    let own: String = (0..5).map(|at| format!("pod web{at} cpu=1 volume=data{at}:csi\n")).collect();
+    let own: String = (0..5)
+        .map(|at| format!("pod web{at} cpu=1 volume=data{at}:csi\n"))
+        .collect();
     hosts(&format!("{THREE}volume-limit csi most=2\n{own}"), "1 2 2");
 }
 
@@ -134,12 +152,18 @@ fn several_drivers_are_counted_apart() {
 
 #[test]
 fn a_volume_without_a_driver_takes_no_room() {
-    check("node n1 cpu=8 volumes.csi=0\npod a cpu=1 volume=a: x2", "a-1 -> n1\na-2 -> n1");
+    check(
+        "node n1 cpu=8 volumes.csi=0\npod a cpu=1 volume=a: x2",
+        "a-1 -> n1\na-2 -> n1",
+    );
 }
 
 #[test]
 fn a_local_volume_goes_only_to_its_host() {
-    check("node n1 cpu=8\nnode n2 cpu=8\npod a cpu=1 volume=a::@n2", "a -> n2");
+    check(
+        "node n1 cpu=8\nnode n2 cpu=8\npod a cpu=1 volume=a::@n2",
+        "a -> n2",
+    );
     refused(&format!("{THREE}pod a cpu=1 volume=a::@n2"), 1);
 }
 
@@ -154,6 +178,8 @@ fn the_zones_of_volumes_and_spreads_hold_together() {
 
 #[test]
 fn pods_with_claims_of_their_own_are_one_shape() {
-    let snapshot = super::world::world("pod a cpu=1 volume=a:csi\npod b cpu=1 volume=b:csi\npod c cpu=1 volume=s:csi\npod d cpu=1 volume=s:csi");
+    let snapshot = super::world::world(
+        "pod a cpu=1 volume=a:csi\npod b cpu=1 volume=b:csi\npod c cpu=1 volume=s:csi\npod d cpu=1 volume=s:csi",
+    );
     assert_eq!(snapshot.pods.shapes().count(), 2);
 }

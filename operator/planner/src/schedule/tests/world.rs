@@ -2,6 +2,7 @@
 
 use crate::catalog::{Catalog, InstanceType, Offering};
 use crate::identity::ClassRef;
+use crate::labels;
 use crate::requirements::{Operator, Requirement};
 use crate::resources::{ResourceName, Resources};
 use crate::snapshot::{
@@ -9,7 +10,6 @@ use crate::snapshot::{
     Pool, PoolState, PreferencePolicy, Protocol, Selector, Shape, Snapshot, Spread, Volume,
     VolumeLimit,
 };
-use crate::labels;
 use crate::taints::{Effect, Taint, Toleration, TolerationOperator};
 use crate::why::Constraint;
 use jiff::Timestamp;
@@ -113,12 +113,21 @@ impl<'a> Line<'a> {
         Shape {
             namespace: self.get("ns").unwrap_or("default").into(),
             labels,
-            preferred: self.all("prefer").map(|text| weighted(text, |rest| rest.split(';').map(requirement).collect())).collect(),
+            preferred: self
+                .all("prefer")
+                .map(|text| weighted(text, |rest| rest.split(';').map(requirement).collect()))
+                .collect(),
             spreads: self.all("spread").map(spread).collect(),
             near: self.all("near").map(pod_term).collect(),
             apart: self.all("apart").map(pod_term).collect(),
-            preferred_near: self.all("prefer-near").map(|text| weighted(text, pod_term)).collect(),
-            preferred_apart: self.all("prefer-apart").map(|text| weighted(text, pod_term)).collect(),
+            preferred_near: self
+                .all("prefer-near")
+                .map(|text| weighted(text, pod_term))
+                .collect(),
+            preferred_apart: self
+                .all("prefer-apart")
+                .map(|text| weighted(text, pod_term))
+                .collect(),
             volumes: self.all("volume").map(volume).collect(),
             requests: self.amounts(),
             selector: self
@@ -155,7 +164,9 @@ fn weighted<T>(text: &str, rest: impl Fn(&str) -> T) -> (i32, T) {
 /// `app=web,rev!=1,team,!gone,size~a|b`; empty means all pods, `-` none.
 fn selector(text: &str) -> Option<Selector> {
     let one = |word: &str| {
-        let read = |key: &str, operator, values: &[&str]| Requirement::label(key, operator, values).unwrap();
+        let read = |key: &str, operator, values: &[&str]| {
+            Requirement::label(key, operator, values).unwrap()
+        };
         if let Some((key, value)) = word.split_once("!=") {
             read(key, Operator::NotIn, &[value])
         } else if let Some((key, value)) = word.split_once('=') {
@@ -218,7 +229,11 @@ fn pod_term(text: &str) -> PodTerm {
 fn volume(text: &str) -> Volume {
     let mut parts = text.split(':');
     let (claim, driver) = (parts.next().unwrap(), parts.next().unwrap_or(""));
-    let zones = parts.next().unwrap_or("").split('|').filter(|zone| !zone.is_empty());
+    let zones = parts
+        .next()
+        .unwrap_or("")
+        .split('|')
+        .filter(|zone| !zone.is_empty());
     let one = |zone: &str| match zone.strip_prefix('@') {
         Some(host) => vec![Requirement::one_of(labels::HOSTNAME, [host])],
         None => vec![Requirement::one_of(labels::ZONE, [zone])],
@@ -284,7 +299,11 @@ pub(crate) fn world(text: &str) -> Snapshot {
             "preferences" => snapshot.options.preferences = PreferencePolicy::Ignore,
             "namespace" => snapshot.namespaces.push(Namespace {
                 name: line.name.into(),
-                labels: line.words.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
+                labels: line
+                    .words
+                    .iter()
+                    .map(|(key, value)| ((*key).into(), (*value).into()))
+                    .collect(),
             }),
             "volume-limit" => snapshot.volumes.limits.push(VolumeLimit {
                 instance_type: line.get("type").map(Into::into),
