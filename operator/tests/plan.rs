@@ -331,7 +331,7 @@ const HOPELESS_PODS: &[(&str, &str)] = &[
         "Unreadable",
     ),
     (
-        "containers: [{name: a, resources: {requests: {cpu: 1e400}}}]",
+        "containers: [{name: a, resources: {requests: {cpu: \"1e400\"}}}]",
         "Unreadable",
     ),
     (

@@ -3,6 +3,7 @@
 //! `joiner plan`: no cluster, no cloud, no clock but the one it is given. The same files give the same bytes.
 
 mod catalog;
+mod defaults;
 mod field;
 mod freeze;
 mod gather;
@@ -22,7 +23,7 @@ use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
 use jiff::Timestamp;
-use planner::snapshot::MinValuesPolicy;
+use planner::snapshot::{MinValuesPolicy, PreferencePolicy};
 use planner::{Budget, Schedule, Snapshot, WhatIf, solve};
 
 pub use catalog::CatalogFile;
@@ -108,7 +109,8 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
 pub fn answer(asked: &Asked, now: Timestamp) -> Result<Answer, Trouble> {
     let started = Instant::now();
     let catalog = catalog::read(&asked.catalog, now)?;
-    let mut gathered = gather::Gathered::new(catalog.well_known.clone());
+    let defaults = defaults::read(asked.scheduler_config.as_deref())?;
+    let mut gathered = gather::Gathered::new(catalog.well_known.clone(), defaults);
     read::each(&asked.files, &mut |document| gathered.add(&document))?;
     let currency = catalog.currency.clone();
     let frozen = freeze::freeze(gathered, catalog, options(asked), now)?;
@@ -137,8 +139,10 @@ fn options(asked: &Asked) -> freeze::Flags {
             MinValues::Strict => MinValuesPolicy::Strict,
             MinValues::BestEffort => MinValuesPolicy::BestEffort,
         },
-        preferences: asked.preference_policy,
-        scheduler_config: asked.scheduler_config.clone(),
+        preferences: match asked.preference_policy {
+            Preferences::Respect => PreferencePolicy::Respect,
+            Preferences::Ignore => PreferencePolicy::Ignore,
+        },
     }
 }
 
