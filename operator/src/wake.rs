@@ -239,7 +239,7 @@ mod tests {
         serde_json::from_value(json!({
             "apiVersion": "karpenter.k8s.openstack/v1", "kind": "OpenStackNodeClass",
             "metadata": { "name": "default", "uid": "u" },
-            "spec": { "imageSelectorTerms": [{ "name": "i" }] },
+            "spec": { "imageSelectorTerms": [{ "name": "i" }], "ports": [{ "network": { "name": "n" } }] },
             "status": { "conditions": conditions },
         }))
         .unwrap()
