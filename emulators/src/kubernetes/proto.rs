@@ -12,7 +12,6 @@ const MAGIC: &[u8] = b"k8s\0";
 #[derive(Clone, Copy)]
 enum Type {
     Text,
-    Bytes,
     Int,
     Bool,
     Texts,
@@ -22,7 +21,7 @@ enum Type {
     Message(&'static str),
 }
 
-use Type::{Bool, Bytes, BytesMap, Int, Message, Text, TextMap, Texts};
+use Type::{Bool, BytesMap, Int, Message, Text, TextMap, Texts};
 
 /// (message, number, name, type). Empty texts are as good as absent.
 #[rustfmt::skip]
@@ -98,7 +97,6 @@ fn object(bytes: &[u8], message: &str) -> Option<Map<String, Value>> {
         };
         let value = match kind {
             Text => Value::String(part.text()?),
-            Bytes => Value::String(STANDARD.encode(part.bytes()?)),
             Int => part.int()?.into(),
             Bool => (part.int()? != 0).into(),
             Message(inner) => Value::Object(object(part.bytes()?, inner)?),
