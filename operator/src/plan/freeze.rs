@@ -196,11 +196,9 @@ fn on_node(node: &mut Node, seen: PodSeen, shape: Shape) -> Option<(Pod, Shape)>
     if node.leaving && !seen.daemon && !seen.ending {
         return Some((seen.pod, shape));
     }
-    take_room(node, &seen, &shape);
-    let bound = Pod {
-        pending: false,
-        ..seen.pod.on(node.name.clone())
-    };
+    take_room(node, seen.daemon, &shape);
+    let mut bound = seen.pod.on(node.name.clone());
+    bound.pending = false;
     // What cannot be read about a pod that runs does not matter any more.
     let shape = Shape {
         unreadable: Vec::new(),
@@ -220,9 +218,9 @@ fn with_volumes(shape: &Shape, seen: &PodSeen, storage: &Storage) -> Shape {
     shape
 }
 
-fn take_room(node: &mut Node, seen: &PodSeen, shape: &Shape) {
+fn take_room(node: &mut Node, daemon: bool, shape: &Shape) {
     let takes: Resources = shape.requests.clone().with(ResourceName::Pods, 1);
-    if seen.daemon {
+    if daemon {
         node.daemons = node.daemons.plus(&takes);
     }
     node.used = node.used.plus(&takes);
