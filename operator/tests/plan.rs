@@ -332,7 +332,7 @@ const HOPELESS_PODS: &[(&str, &str)] = &[
     ),
     (
         "containers: [{name: a, resources: {requests: {cpu: \"1e400\"}}}]",
-        "Unreadable",
+        "NothingLargeEnough",
     ),
     (
         "containers: [{name: a, resources: {requests: {cpu: 9999999999999999999999}}}]",
