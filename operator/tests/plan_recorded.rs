@@ -1,7 +1,11 @@
 //! Do we refuse as little and pay as little as Karpenter did on clusters that were recorded with it?
 //!
 //! `recorded/karpenter.jsonl` is written by `cargo xtask bench schedule --against karpenter --only none --seeds 50 --record FILE`.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::cast_possible_truncation
+)]
 
 use std::fmt::Write;
 use std::fs;

@@ -58,6 +58,10 @@ impl Kubectl {
     }
 }
 
+#[allow(
+    clippy::too_many_lines,
+    reason = "one session at a terminal, told in order"
+)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_gets_describes_applies_waits_and_deletes() -> Result<()> {
     let Some(_ready) = e2e::need_control_plane("embedded: kubectl") else {
