@@ -90,6 +90,9 @@ async fn kubectl_gets_describes_applies_waits_and_deletes() -> Result<()> {
         .says("api-resources", &["deployments", "po ", "apps/v1"])
         .await?;
     kubectl
+        .says_with("apply -f -", DEFINITION, &["created"])
+        .await?;
+    kubectl
         .says_with(
             "apply -f -",
             MANIFEST,
@@ -193,6 +196,13 @@ spec:
   schedulerName: nobody
   containers: [{name: c, image: none}]
 ---
+apiVersion: demo.joiner.dev/v1
+kind: Widget
+metadata: {name: w}
+spec: {size: 2}
+";
+
+const DEFINITION: &str = "
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: widgets.demo.joiner.dev}
@@ -209,9 +219,4 @@ spec:
       openAPIV3Schema:
         type: object
         properties: {spec: {type: object, properties: {size: {type: integer}}}}
----
-apiVersion: demo.joiner.dev/v1
-kind: Widget
-metadata: {name: w}
-spec: {size: 2}
 ";

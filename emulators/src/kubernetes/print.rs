@@ -39,7 +39,9 @@ const PLAIN: &[(&str, &str)] = &[
 
 pub(super) fn table(ask: &Ask, rows: Vec<Value>, with_head: bool, meta: &Value) -> Value {
     let columns = if with_head { head(ask) } else { Vec::new() };
-    json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": meta, "columnDefinitions": columns, "rows": rows})
+    let mut table = json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": meta, "columnDefinitions": columns});
+    table["rows"] = Value::Array(rows);
+    table
 }
 
 pub(super) fn row(ask: &Ask, object: &Object, now: Timestamp) -> Value {

@@ -14,6 +14,7 @@ fn writer(manager: &str) -> Writer<'_> {
     }
 }
 
+#[allow(clippy::needless_pass_by_value)] // a table of literals
 fn apply_as(live: &Value, manager: &str, entries: Value, force: bool) -> Result<Value, Status> {
     let kind = kind();
     let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": entries});
