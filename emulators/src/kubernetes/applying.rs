@@ -29,7 +29,7 @@ impl Kubernetes {
         let kind = Arc::clone(&ask.stored);
         let version = ask.kind.api_version(&ask.version);
         let writer = Writer {
-            manager: ask.manager(),
+            manager: ask.written_by(),
             api_version: &version,
             subresource: &ask.subresource,
             now,

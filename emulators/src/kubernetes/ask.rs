@@ -158,7 +158,7 @@ impl Ask {
     }
 
     /// Who the fields of this write belong to.
-    pub fn manager(&self) -> &str {
+    pub fn written_by(&self) -> &str {
         match self.query.get("fieldManager") {
             "" => &self.agent,
             named => named,

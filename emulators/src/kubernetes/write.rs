@@ -53,7 +53,7 @@ impl Kubernetes {
         self.world.store.prepare_create(&kind, &mut value, now)?;
         let version = kind.api_version(&kind.storage);
         let writer = Writer {
-            manager: ask.manager(),
+            manager: ask.written_by(),
             api_version: &version,
             subresource: "",
             now,
@@ -168,7 +168,7 @@ impl Kubernetes {
             _ => "",
         };
         let writer = Writer {
-            manager: ask.manager(),
+            manager: ask.written_by(),
             api_version: &version,
             subresource: sub,
             now,

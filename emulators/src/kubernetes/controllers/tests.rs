@@ -1,3 +1,5 @@
+//! Do the controllers do what Kubernetes documents?
+
 use serde_json::{Value, json};
 
 use crate::kubernetes::cast::Cast;

@@ -1,3 +1,5 @@
+//! Does a kubelet join, run pods and stop?
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! Who owns a field after an apply?
+
 use super::*;
 use crate::kubernetes::kinds::{Kind, Kinds};
 

@@ -1,3 +1,5 @@
+//! Where does the embedded scheduler put a pod?
+
 use serde_json::{Value, json};
 
 use super::*;
