@@ -219,13 +219,13 @@ async fn explain(hub: &Shared, frozen: &Snapshot, schedule: &Schedule, told: &mu
     }
     let tell = events.into_iter().map(|(name, warning, said)| async move {
         if let Some(object) = hub.mirror.pods.get(name) {
-            let reason = if warning {
-                "FailedScheduling"
-            } else {
-                "Nominated"
-            };
             let about = reference(&*object);
-            hub.write.tell(&about, warning, reason, said).await;
+            let write = &hub.write;
+            if warning {
+                write.tell(&about, true, "FailedScheduling", said).await;
+            } else {
+                write.tell(&about, false, "Nominated", said).await;
+            }
         }
     });
     let tell: Vec<_> = tell.collect();
