@@ -43,7 +43,6 @@ pub async fn a_budget_refuses_an_eviction(client: &Client, namespace: &str) -> R
         })
     };
     wait::until(&budgets, "b", "counted", PATIENCE, counted).await?;
-    // a client may try a 429 again for a while before it says so
     let refused = pods.evict("p", &EvictParams::default()).await;
     let Err(kube::Error::Api(status)) = refused else {
         bail!("the budget was not kept: {refused:?}");
