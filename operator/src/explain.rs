@@ -3,25 +3,6 @@
 use planner::disrupt::budgets::Reason;
 use planner::{Opening, Snapshot, Why};
 
-/// Reasons of the events we write.
-pub const REASONS: &[&str] = &[
-    "FailedScheduling",
-    "Nominated",
-    "Launched",
-    "LaunchFailed",
-    "InsufficientCapacity",
-    "AccountChanged",
-    "UnregisteredTaintMissing",
-    "LivenessTimeout",
-    "FailedDraining",
-    "AwaitingVolumeDetachment",
-    "TerminationGracePeriodExpiring",
-    "DisruptionTerminating",
-    "GhostFound",
-    "NodeClassNotFound",
-    "NodeClassNotReady",
-];
-
 /// Why a claim was opened, on the claim itself.
 pub const WHY: &str = "joiner.dev/why";
 

@@ -17,7 +17,7 @@ use runtime::metrics::{Counters, Gauges, Histograms, Labels, Metrics};
 pub use calls::Calls;
 pub use levels::Levels;
 pub use pods::PodTimes;
-pub use table::{NAMES, TABLE};
+pub use table::TABLE;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct OfPool {

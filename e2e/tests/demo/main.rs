@@ -1,10 +1,11 @@
 //! Does the demo's picture show something in a real browser?
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use e2e::Scratch;
 use e2e::demo::page::page;
 use e2e::demo::story::{Beat, Story, What};
@@ -41,6 +42,25 @@ fn story() -> Story {
     ])
 }
 
+/// Asks the browser where it drew each mark, in what colour, and whether inside its chart: a line per mark at the page's end.
+const SURVEY: &str = "<pre id=survey></pre><script>
+const lines = [...document.querySelectorAll('svg rect, svg path, svg text')].map(mark => {
+  const box = mark.getBoundingClientRect(), chart = mark.closest('svg').getBoundingClientRect();
+  const inside = box.left >= chart.left - 1 && box.right <= chart.right + 1 && box.top >= chart.top - 1 && box.bottom <= chart.bottom + 1;
+  return [mark.tagName, Math.round(box.width), Math.round(box.height), inside, getComputedStyle(mark).fill].join('|');
+});
+document.getElementById('survey').textContent = lines.join('\\n');
+</script>";
+
+#[derive(Debug)]
+struct Mark {
+    kind: String,
+    width: f64,
+    height: f64,
+    inside: bool,
+    fill: String,
+}
+
 #[test]
 fn the_picture_shows_charts_in_a_real_browser() -> Result<()> {
     let Some(browser) = browser() else {
@@ -48,16 +68,72 @@ fn the_picture_shows_charts_in_a_real_browser() -> Result<()> {
         return Ok(());
     };
     let scratch = Scratch::new()?;
-    let (full, blank) = (scratch.path().join("full"), scratch.path().join("blank"));
-    std::fs::write(full.with_extension("html"), page(&story()))?;
-    std::fs::write(blank.with_extension("html"), page(&Story::default()))?;
-    let (full, blank) = (photograph(browser, &full)?, photograph(browser, &blank)?);
-    // Bars, areas and names take more bytes than bare axes.
+    let drawn = survey(browser, &scratch.path().join("full.html"), &story())?;
+    let outside: Vec<&Mark> = drawn.iter().filter(|mark| !mark.inside).collect();
+    ensure!(outside.is_empty(), "outside their chart: {outside:?}");
+    let seen = |kind: &str, least: f64| {
+        let large = |mark: &&Mark| mark.kind == kind && mark.width > least && mark.height > 10.0;
+        drawn.iter().filter(large).count()
+    };
+    ensure!(seen("rect", 50.0) == 2, "a boot and a life: {drawn:?}");
     ensure!(
-        full.len() * 10 > blank.len() * 13,
-        "{} bytes against {} of an empty page",
-        full.len(),
-        blank.len()
+        seen("path", 500.0) == 3,
+        "pods twice and the price: {drawn:?}"
+    );
+    let colours: BTreeSet<&str> = (drawn.iter().filter(|mark| mark.kind != "text"))
+        .map(|mark| mark.fill.as_str())
+        .collect();
+    ensure!(colours.len() == 5, "each thing has its colour: {colours:?}");
+
+    let empty = survey(
+        browser,
+        &scratch.path().join("blank.html"),
+        &Story::default(),
+    )?;
+    let tall = |mark: &&Mark| mark.kind != "text" && mark.height > 3.0;
+    let tall: Vec<&Mark> = empty.iter().filter(tall).collect();
+    ensure!(tall.is_empty(), "an empty story draws {tall:?}");
+    Ok(())
+}
+
+fn survey(browser: &str, file: &Path, story: &Story) -> Result<Vec<Mark>> {
+    let html = page(story).replace("</body>", &format!("{SURVEY}</body>"));
+    std::fs::write(file, html)?;
+    photograph(browser, file)?;
+    let dom = ask(browser, file, "--dump-dom")?;
+    let lines = dom.split("<pre id=\"survey\">").nth(1);
+    let lines = lines.and_then(|rest| rest.split("</pre>").next());
+    let lines = lines.with_context(|| format!("no survey in {dom}"))?;
+    lines.lines().map(mark).collect()
+}
+
+fn mark(line: &str) -> Result<Mark> {
+    let words: Vec<&str> = line.split('|').collect();
+    let [kind, width, height, inside, fill] = words[..] else {
+        bail!("not a mark: {line}");
+    };
+    Ok(Mark {
+        kind: kind.to_owned(),
+        width: width.parse()?,
+        height: height.parse()?,
+        inside: inside == "true",
+        fill: fill.to_owned(),
+    })
+}
+
+/// The page as people see it; left where `cargo test` keeps its scrap, for whoever wants to look.
+fn photograph(browser: &str, file: &Path) -> Result<()> {
+    let name = file.with_extension("png");
+    let name = name.file_name().context("a page has a name")?;
+    let picture = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    ask(
+        browser,
+        file,
+        &format!("--screenshot={}", picture.display()),
+    )?;
+    ensure!(
+        std::fs::read(&picture)?.starts_with(b"\x89PNG"),
+        "not a PNG"
     );
     Ok(())
 }
@@ -76,11 +152,9 @@ fn browser() -> Option<&'static str> {
 }
 
 /// A browser on a busy machine may hang for ever; it gets a minute, twice.
-fn photograph(browser: &str, page: &Path) -> Result<Vec<u8>> {
-    let picture = page.with_extension("png");
+fn ask(browser: &str, page: &Path, what: &str) -> Result<String> {
     let mut said = String::new();
     for attempt in ["first", "second"] {
-        let profile = page.with_extension(attempt);
         let ended = Command::new("timeout")
             .args([
                 "--kill-after=5",
@@ -90,16 +164,17 @@ fn photograph(browser: &str, page: &Path) -> Result<Vec<u8>> {
                 "--no-sandbox",
             ])
             .args(["--disable-gpu", "--no-first-run", "--window-size=1040,1300"])
-            .arg(format!("--user-data-dir={}", profile.display()))
-            .arg(format!("--screenshot={}", picture.display()))
-            .arg(format!("file://{}", page.with_extension("html").display()))
+            .arg(format!(
+                "--user-data-dir={}",
+                page.with_extension(attempt).display()
+            ))
+            .arg(what)
+            .arg(format!("file://{}", page.display()))
             .output()?;
-        said = String::from_utf8_lossy(&ended.stderr).into_owned();
-        if picture.exists() {
-            break;
+        if ended.status.success() {
+            return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
         }
+        said = String::from_utf8_lossy(&ended.stderr).into_owned();
     }
-    let shot = std::fs::read(&picture).with_context(|| format!("no picture: {said}"))?;
-    ensure!(shot.starts_with(b"\x89PNG"), "not a PNG");
-    Ok(shot)
+    bail!("the browser did not answer {what}: {said}")
 }

@@ -234,9 +234,6 @@ pub const TABLE: &[Row] = &[
     ),
 ];
 
-/// Names as a scraper sees them.
-pub const NAMES: &[&str] = &names();
-
 const fn row(
     name: &'static str,
     kind: Kind,
@@ -249,16 +246,6 @@ const fn row(
         labels,
         help,
     }
-}
-
-const fn names() -> [&'static str; TABLE.len()] {
-    let mut names = [""; TABLE.len()];
-    let mut at = 0;
-    while at < TABLE.len() {
-        names[at] = TABLE[at].name;
-        at += 1;
-    }
-    names
 }
 
 /// The help text of a name; empty for one without a row, which a test forbids.

@@ -29,6 +29,12 @@ pub struct Told {
 
 /// Sorted by reason.
 pub const ALL: &[Told] = &[
+    warning(
+        "AccountChanged",
+        "NodeClaim",
+        "the class now has credentials of another account, where this claim's instance cannot be seen",
+        "give the class credentials of the account the note names until the claim is gone; make another class for the new account",
+    ),
     normal(
         "AwaitingVolumeDetachment",
         "NodeClaim",

@@ -9,8 +9,6 @@ use crate::hub::Shared;
 use crate::ledger;
 use crate::providers::Known;
 
-pub const CHANGED: &str = "AccountChanged";
-
 /// Why the answers of this class's cloud must not be believed about this claim; none if they may be.
 pub fn stranger(claim: &NodeClaim, known: &Known) -> Option<String> {
     // One that cannot be read is told by whoever acts on it; until then nothing is believed.
@@ -43,6 +41,7 @@ pub async fn tell(hub: &Shared, claim: &NodeClaim, known: &Known, said: &str) {
         "the cloud's answers say nothing about this claim"
     );
     if known.account().is_some() {
-        hub.tell_claim(claim, true, CHANGED, said.to_owned()).await;
+        hub.tell_claim(claim, true, "AccountChanged", said.to_owned())
+            .await;
     }
 }

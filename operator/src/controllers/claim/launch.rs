@@ -109,7 +109,7 @@ async fn adopt_or_create(hub: &Shared, claim: NodeClaim, attempt: Attempt) -> Re
     };
     if let Some(said) = account::stranger(&claim, &known) {
         account::tell(hub, &claim, &known, &said).await;
-        draft.waits("Launched", account::CHANGED, &said);
+        draft.waits("Launched", "AccountChanged", &said);
         return Ok(waits(claim, draft, BUILDING));
     }
     let found = known.provider.find(&who).await;
