@@ -60,23 +60,30 @@ async fn credentials_of_another_project_make_nothing_look_gone() -> Result<()> {
     })
     .await?;
     ensure!(lane.servers() == own, "{:?} of {own:?}", lane.servers());
-    let claims = lane
-        .claims()
-        .list(&ListParams::default())
-        .await?
-        .items
-        .len();
-    ensure!(
-        claims == own.len(),
-        "{claims} claims, and {} servers",
-        own.len()
-    );
+    lane.until("each claim to say why it stays", &operator, async |_| {
+        let claims = lane.claims().list(&ListParams::default()).await?.items;
+        ensure!(
+            claims.len() == own.len(),
+            "{} claims, and {} servers",
+            claims.len(),
+            own.len()
+        );
+        for claim in &claims {
+            let conditions = claim.data["status"]["conditions"].to_string();
+            ensure!(
+                conditions.contains("not proven gone: its instance belongs to account"),
+                "{conditions}"
+            );
+        }
+        Ok(())
+    })
+    .await?;
 
     enter_with(&lane, &ours, "3").await?;
     lane.until("nothing to be left", &operator, Lane::nothing_left)
         .await?;
     operator.terminate(Duration::from_secs(30)).await?;
-    lane.lookalikes.untouched(&lane.cloud)?;
+    lane.lookalikes.untouched_at_home(&lane.cloud)?;
     lane.cloud.stop().await;
     Ok(())
 }

@@ -53,7 +53,18 @@ impl Lookalikes {
     }
 
     pub(crate) fn untouched(&self, cloud: &Cloud) -> Result<()> {
-        for (id, before) in &self.before {
+        self.untouched_where(cloud, |_| true)
+    }
+
+    /// Those beside our machines only. Whoever gives us credentials of the other project makes servers there with our very
+    /// marks and without a claim what they then are: orphans of ours.
+    pub(crate) fn untouched_at_home(&self, cloud: &Cloud) -> Result<()> {
+        let home = &cloud.access.project_id;
+        self.untouched_where(cloud, |before| before["project"] == **home)
+    }
+
+    fn untouched_where(&self, cloud: &Cloud, which: impl Fn(&Value) -> bool) -> Result<()> {
+        for (id, before) in self.before.iter().filter(|(_, before)| which(before)) {
             let now = cloud.world(|world| world.servers.get(id).map(serde_json::to_value));
             let now = now.transpose()?;
             ensure!(

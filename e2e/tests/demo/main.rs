@@ -43,7 +43,7 @@ fn story() -> Story {
 }
 
 /// Asks the browser where it drew each mark, in what colour, and whether inside its chart: a line per mark at the page's end.
-const SURVEY: &str = "<pre id=survey></pre><script>
+const SURVEY: &str = "<pre id=survey hidden></pre><script>
 const lines = [...document.querySelectorAll('svg rect, svg path, svg text')].map(mark => {
   const box = mark.getBoundingClientRect(), chart = mark.closest('svg').getBoundingClientRect();
   const inside = box.left >= chart.left - 1 && box.right <= chart.right + 1 && box.top >= chart.top - 1 && box.bottom <= chart.bottom + 1;
@@ -101,7 +101,7 @@ fn survey(browser: &str, file: &Path, story: &Story) -> Result<Vec<Mark>> {
     std::fs::write(file, html)?;
     photograph(browser, file)?;
     let dom = ask(browser, file, "--dump-dom")?;
-    let lines = dom.split("<pre id=\"survey\">").nth(1);
+    let lines = dom.split("<pre id=\"survey\" hidden=\"\">").nth(1);
     let lines = lines.and_then(|rest| rest.split("</pre>").next());
     let lines = lines.with_context(|| format!("no survey in {dom}"))?;
     lines.lines().map(mark).collect()

@@ -59,7 +59,7 @@ pub fn run(command: &Command) -> Result<()> {
         Command::Path { lone, burst, dev } => path(*lone, *burst, *dev),
         Command::Emulators { nodes, pods } => cargo(&[
             "run",
-            "--release",
+            "--profile=quick",
             "--package",
             "emulators",
             "--example",
@@ -86,7 +86,7 @@ pub fn run(command: &Command) -> Result<()> {
 fn path(lone: u32, burst: u32, dev: bool) -> Result<()> {
     let mut build = vec!["build", "--workspace", "--bins", "--example", "path"];
     if !dev {
-        build.push("--release");
+        build.push("--profile=quick");
     }
     cargo(&build)?;
     let own = std::env::current_exe().context("where is this program?")?;
@@ -94,7 +94,7 @@ fn path(lone: u32, burst: u32, dev: bool) -> Result<()> {
         .ancestors()
         .nth(2)
         .context("this program is in no target folder")?;
-    let profile = if dev { "debug" } else { "release" };
+    let profile = if dev { "debug" } else { "quick" };
     let program = target.join(profile).join("examples/path");
     let status = Run::new(&program)
         .args([lone.to_string(), burst.to_string()])

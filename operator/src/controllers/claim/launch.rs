@@ -302,7 +302,13 @@ async fn end_attempt(hub: &Shared, claim: NodeClaim) -> Result<After, Turn> {
             Again::Now
         }
         super::terminate::Taken::UnderWay => Again::After(BUILDING),
-        super::terminate::Taken::Unknown => Again::Backoff,
+        super::terminate::Taken::Unknown(why) => {
+            let mut draft = Draft::of(hub, &claim);
+            let said = format!("the failed attempt is not proven gone: {why}");
+            draft.waits("Launched", "TakingBack", &said);
+            draft.save(hub, claim).await?;
+            Again::Backoff
+        }
     };
     Ok(After::Done(again))
 }

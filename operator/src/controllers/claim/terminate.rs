@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use cloud::{CloudError, Provider};
 use crds::karpenter::NodeClaim;
+use crds::shared::conditions::ConditionStatus;
 use kube::ResourceExt;
 use planner::lifecycle::ledger::{AttemptState, Ledger};
 use planner::lifecycle::terminate::{ASK_AGAIN, Instance, Nodes, Step, TerminateView, next};
@@ -154,34 +155,52 @@ pub async fn instance_gone(hub: &Shared, claim: &NodeClaim) -> Outcome {
         Taken::UnderWay => Ok(Again::After(
             Duration::try_from(ASK_AGAIN).unwrap_or(Duration::from_secs(5)),
         )),
-        Taken::Unknown => Ok(Again::Backoff),
+        Taken::Unknown(why) => {
+            stays(hub, claim, &why).await?;
+            Ok(Again::Backoff)
+        }
     }
+}
+
+/// Says on the claim why it is still there. Its status stays True: drained it is, and nothing else may begin anew.
+async fn stays(hub: &Shared, claim: &NodeClaim, why: &str) -> Result<(), Turn> {
+    tracing::warn!(
+        claim = claim.name_any(),
+        why,
+        "its instance is not proven gone; asking again"
+    );
+    let mut draft = Draft::of(hub, claim);
+    let kind = "InstanceTerminating";
+    let said = format!("the instance is not proven gone: {why}");
+    draft
+        .conditions
+        .set(kind, ConditionStatus::True, "NotProvenGone", &said);
+    draft.save(hub, claim.clone()).await?;
+    Ok(())
 }
 
 pub(super) enum Taken {
     Gone,
     UnderWay,
-    /// No answer that would prove anything.
-    Unknown,
+    /// No answer that would prove anything, and why not.
+    Unknown(String),
 }
 
 /// Terminates everything the claim may have in the cloud. Gone only if the cloud proves that nothing carries its identity.
 pub(super) async fn take_back(hub: &Shared, claim: &NodeClaim) -> Result<Taken, Turn> {
     let class = &claim.spec.node_class_ref.name;
     let Some(known) = hub.providers.get(class) else {
-        tracing::warn!(
-            claim = claim.name_any(),
-            class,
-            "its class is not usable, so its instance cannot be removed; waiting"
+        let why = format!(
+            "class {class} is not usable; see its conditions, or make it anew with its old credentials"
         );
-        return Ok(Taken::Unknown);
+        return Ok(Taken::Unknown(why));
     };
     let Some(who) = ingest::claim::identity(claim, &hub.cluster) else {
         return Err(Turn::Other("the claim has no uid".to_owned()));
     };
     if let Some(said) = account::stranger(claim, &known) {
         account::tell(hub, claim, &known, &said).await;
-        return Ok(Taken::Unknown);
+        return Ok(Taken::Unknown(said));
     }
     let ledger = own_ledger(hub, claim)?;
     let last = ledger.as_ref().and_then(|ledger| ledger.attempts.last());
@@ -195,10 +214,7 @@ pub(super) async fn take_back(hub: &Shared, claim: &NodeClaim) -> Result<Taken, 
                     what.side.extend(first.side.iter().cloned());
                 }
             }
-            Err(error) => {
-                tracing::warn!(claim = claim.name_any(), %error, "whether an instance exists is not known; asking again");
-                return Ok(Taken::Unknown);
-            }
+            Err(error) => return Ok(Taken::Unknown(error.to_string())),
         }
     }
     match known.provider.terminate(&what).await {
@@ -212,12 +228,9 @@ pub(super) async fn take_back(hub: &Shared, claim: &NodeClaim) -> Result<Taken, 
                 }
                 Ok(Taken::UnderWay)
             }
-            Err(_) => Ok(Taken::Unknown),
+            Err(error) => Ok(Taken::Unknown(error.to_string())),
         },
-        Err(error) => {
-            tracing::warn!(claim = claim.name_any(), %error, "the instance could not be terminated; asking again");
-            Ok(Taken::Unknown)
-        }
+        Err(error) => Ok(Taken::Unknown(error.to_string())),
     }
 }
 
