@@ -4,6 +4,8 @@
 //! (taints, conditions, finalizers) is changed by merge patch with the resourceVersion it was read at. Field managers:
 //! `joiner-provision`, `joiner-claim`, `joiner-node`, `joiner-class`.
 
+#![allow(clippy::disallowed_methods)] // this is where they are allowed
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
