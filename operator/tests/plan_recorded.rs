@@ -5,49 +5,89 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use operator::plan::{Asked, answer};
+use operator::plan::{Asked, Plan, answer};
 use serde_json::Value;
 
 /// Seeds where we may refuse more or pay more, each with its reason.
-const EXCEPTIONS: &[(u64, &str)] = &[];
+const EXCEPTIONS: &[(u64, &str)] = &[
+    (6, "dearer: pods are packed into more, smaller claims"),
+    (35, "dearer: pods are packed into more, smaller claims"),
+    (36, "dearer: one claim more"),
+    (47, "dearer: one claim more"),
+];
+
+/// Steps may grow by this much before somebody has to look: they are the same on every machine.
+const STEPS_SLACK_PERCENT: u64 = 10;
+
+struct Recorded {
+    seed: u64,
+    refused: usize,
+    price: f64,
+    ours: Plan,
+}
+
+fn planned() -> Vec<Recorded> {
+    let text = fs::read_to_string(folder().join("karpenter.jsonl")).unwrap();
+    let scratch = std::env::temp_dir().join(format!(
+        "joiner-recorded-{}-{:?}",
+        std::process::id(),
+        std::thread::current().id()
+    ));
+    fs::create_dir_all(&scratch).unwrap();
+    let all = text.lines().map(|line| one(line, &scratch)).collect();
+    fs::remove_dir_all(&scratch).unwrap();
+    all
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded")
+}
+
+fn one(line: &str, scratch: &Path) -> Recorded {
+    let recorded: Value = serde_json::from_str(line).unwrap();
+    let (objects, catalog) = (scratch.join("objects.jsonl"), scratch.join("catalog.json"));
+    let mut lines = String::new();
+    for folded in recorded["objects"].as_array().unwrap() {
+        let object = folded["object"].to_string();
+        for name in folded["names"].as_array().unwrap() {
+            writeln!(lines, "{}", object.replace("\"$NAME\"", &name.to_string())).unwrap();
+        }
+    }
+    fs::write(&objects, lines).unwrap();
+    fs::write(&catalog, recorded["catalog"].to_string()).unwrap();
+    let words = [
+        "plan",
+        "--timing",
+        "-f",
+        objects.to_str().unwrap(),
+        "--catalog",
+        catalog.to_str().unwrap(),
+        "--preference-policy",
+        recorded["preferencePolicy"].as_str().unwrap(),
+    ];
+    let asked = Asked::try_parse_from(words).unwrap();
+    let figures = &recorded["karpenter"];
+    Recorded {
+        seed: recorded["seed"].as_u64().unwrap(),
+        refused: usize::try_from(figures["refused"].as_u64().unwrap()).unwrap(),
+        price: figures["pricePerHour"].as_f64().unwrap(),
+        ours: answer(&asked, "2026-01-02T00:00:00Z".parse().unwrap())
+            .unwrap()
+            .plan,
+    }
+}
 
 #[test]
 fn no_recorded_cluster_is_served_worse_than_by_karpenter() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded");
-    let text = fs::read_to_string(folder.join("karpenter.jsonl")).unwrap();
-    let scratch = std::env::temp_dir().join(format!("joiner-recorded-{}", std::process::id()));
-    fs::create_dir_all(&scratch).unwrap();
     let mut worse = String::new();
-    let mut clusters = 0;
-    for line in text.lines() {
-        let recorded: Value = serde_json::from_str(line).unwrap();
-        let (objects, catalog) = (scratch.join("objects.jsonl"), scratch.join("catalog.json"));
-        let list: Vec<String> = recorded["objects"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        fs::write(&objects, list.join("\n")).unwrap();
-        fs::write(&catalog, recorded["catalog"].to_string()).unwrap();
-        let words = [
-            "plan",
-            "-f",
-            objects.to_str().unwrap(),
-            "--catalog",
-            catalog.to_str().unwrap(),
-            "--preference-policy",
-            recorded["preferencePolicy"].as_str().unwrap(),
-        ];
-        let asked = Asked::try_parse_from(words).unwrap();
-        let ours = answer(&asked, "2026-01-02T00:00:00Z".parse().unwrap()).unwrap();
-        let totals = ours.plan.totals;
-        let seed = recorded["seed"].as_u64().unwrap();
-        let refused = recorded["karpenter"]["refused"].as_u64().unwrap() as usize;
-        let price = recorded["karpenter"]["pricePerHour"].as_f64().unwrap();
+    let all = planned();
+    assert!(all.len() >= 50, "{} clusters are recorded", all.len());
+    for cluster in all {
+        let (seed, refused, price) = (cluster.seed, cluster.refused, cluster.price);
+        let totals = cluster.ours.totals;
         let dearer = totals.refused == refused && totals.price_per_hour > price + 1e-6;
         let excused = EXCEPTIONS.iter().any(|(known, _)| *known == seed);
         if (totals.refused > refused || dearer) && !excused {
@@ -57,9 +97,28 @@ fn no_recorded_cluster_is_served_worse_than_by_karpenter() {
                 totals.refused, totals.price_per_hour
             );
         }
-        clusters += 1;
     }
-    fs::remove_dir_all(&scratch).unwrap();
-    assert!(clusters >= 50, "{clusters} clusters are recorded");
     assert!(worse.is_empty(), "{worse}");
+}
+
+#[test]
+fn planning_the_recorded_clusters_takes_no_more_steps_than_it_did() {
+    let steps = |cluster: &Recorded| {
+        cluster
+            .ours
+            .timing
+            .as_ref()
+            .map_or(0, |timing| timing.steps)
+    };
+    let now: u64 = planned().iter().map(steps).sum();
+    let path = folder().join("steps.txt");
+    if std::env::var_os("JOINER_WRITE").is_some() {
+        fs::write(&path, format!("{now}\n")).unwrap();
+    }
+    let before: u64 = fs::read_to_string(&path).unwrap().trim().parse().unwrap();
+    let most = before + before * STEPS_SLACK_PERCENT / 100;
+    assert!(
+        now <= most,
+        "{now} steps, {before} were recorded; make it cheaper, or JOINER_WRITE=1 accepts it"
+    );
 }
