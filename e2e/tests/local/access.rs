@@ -170,9 +170,13 @@ fn denied_nothing(ground: &Ground, operator: &Running) -> Result<()> {
     Ok(())
 }
 
+/// Needed only when the same is said again after two minutes of silence, which is longer than this test.
+const LATER: &str = "patch events.events.k8s.io in the cluster";
+
 fn granted_nothing_in_vain(ground: &Ground) -> Result<()> {
     let (calls, rights) = (calls(ground)?, Install::read()?.rights()?);
-    let unused = audit::unused(&rights, &calls);
+    let mut unused = audit::unused(&rights, &calls);
+    unused.retain(|one| one != LATER);
     println!(
         "{} calls, none denied; {} of {} granted verbs used",
         calls.len(),

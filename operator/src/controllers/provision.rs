@@ -62,8 +62,8 @@ pub async fn run(hub: &Shared, mut news: UnboundedReceiver<String>) {
         let begun = hub.clock.moment();
         let schedule = solve(&WhatIf::nothing_changes(&frozen), STEPS);
         let took = hub.clock.moment().since(begun);
-        let planning = hub.counts.planning.get_or_create(&PROVISIONER);
-        planning.observe(took.as_secs_f64());
+        // In one expression: the lock behind it may not be held while we wait for anything.
+        (hub.counts.planning.get_or_create(&PROVISIONER)).observe(took.as_secs_f64());
         tracing::debug!(
             openings = schedule.openings.len(),
             "computed new nodeclaim(s) to fit pod(s)"
@@ -92,10 +92,11 @@ async fn gather(hub: &Shared, news: &mut UnboundedReceiver<String>) -> Timestamp
 }
 
 async fn act(hub: &Shared, frozen: &Snapshot, schedule: &Schedule) {
-    let all = schedule
+    let all: Vec<_> = schedule
         .openings
         .iter()
-        .map(|opening| open(hub, frozen, opening));
+        .map(|opening| open(hub, frozen, opening))
+        .collect();
     futures::stream::iter(all)
         .buffered(SIDE_BY_SIDE)
         .collect::<()>()
@@ -218,15 +219,16 @@ async fn explain(hub: &Shared, frozen: &Snapshot, schedule: &Schedule, told: &mu
     }
     let tell = events.into_iter().map(|(name, warning, said)| async move {
         if let Some(object) = hub.mirror.pods.get(name) {
-            let reason = if warning {
-                "FailedScheduling"
-            } else {
-                "Nominated"
-            };
             let about = reference(&*object);
-            hub.write.tell(&about, warning, reason, said).await;
+            let write = &hub.write;
+            if warning {
+                write.tell(&about, true, "FailedScheduling", said).await;
+            } else {
+                write.tell(&about, false, "Nominated", said).await;
+            }
         }
     });
+    let tell: Vec<_> = tell.collect();
     futures::stream::iter(tell)
         .buffered(SIDE_BY_SIDE)
         .collect::<()>()

@@ -114,7 +114,12 @@ pub fn node(node: &v1::Node) -> Result<Node, Misread> {
     }
     Ok(Node {
         name: node.metadata.name.as_deref().unwrap_or_default().into(),
-        labels: super::labels(node.metadata.labels.as_ref().unwrap_or(&Default::default())),
+        labels: super::labels(
+            node.metadata
+                .labels
+                .as_ref()
+                .unwrap_or(&std::collections::BTreeMap::default()),
+        ),
         taints: super::node::taints(node),
         capacity,
         allocatable,

@@ -2,6 +2,16 @@
 //!
 //! `joiner plan`: no cluster, no cloud, no clock but the one it is given. The same files give the same bytes.
 
+#![allow(
+    clippy::similar_names,
+    clippy::needless_pass_by_value,
+    clippy::match_same_arms,
+    clippy::format_push_string,
+    clippy::type_complexity,
+    clippy::struct_field_names,
+    reason = "files in, text out: read as a script, not as an interface"
+)]
+
 mod catalog;
 mod defaults;
 mod field;

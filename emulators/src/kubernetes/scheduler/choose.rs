@@ -83,16 +83,12 @@ pub(super) fn choose(
         turn.0 = (turn.0 + looked) % total;
     }
     let best = super::score::best(who.shape, &open, &around);
-    match best {
-        Some(spot) => Choice::Node {
-            name: spot.name.clone(),
-            volumes,
-        },
-        None => {
-            refusals.rest(looked);
-            Choice::Nowhere(refusals)
-        }
+    if let Some(spot) = best {
+        let name = spot.name.clone();
+        return Choice::Node { name, volumes };
     }
+    refusals.rest(looked);
+    Choice::Nowhere(refusals)
 }
 
 /// All of a small cluster; of a large one a share that shrinks with its size, as the documentation has it.

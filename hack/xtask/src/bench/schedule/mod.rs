@@ -3,6 +3,15 @@
 //! Both schedulers get the same files. Only solving is timed, on both sides; every plan of ours is checked in the same run
 //! by code that knows nothing of the planner.
 
+#![allow(
+    clippy::must_use_candidate,
+    clippy::return_self_not_must_use,
+    clippy::unused_self,
+    clippy::unnecessary_debug_formatting,
+    clippy::manual_checked_ops,
+    reason = "a bench, read as a script"
+)]
+
 pub mod amount;
 pub mod check;
 pub mod cluster;
