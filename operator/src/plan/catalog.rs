@@ -294,8 +294,8 @@ impl Goods {
     }
 
     fn catalog(&self, class: &ClassRef, pool: &str) -> Result<Catalog, planner::BadCatalog> {
-        let seen = self.pools.get(pool);
-        let sees = |name: &str| seen.is_none_or(|seen| seen.contains(name));
+        let part = self.pools.get(pool);
+        let sees = |name: &str| part.is_none_or(|part| part.contains(name));
         let types = self.types.iter().filter(|kind| sees(&kind.name)).cloned();
         let offerings = self.offerings.iter();
         let offerings = offerings.filter(|one| sees(&one.instance_type)).cloned();

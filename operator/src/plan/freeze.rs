@@ -166,7 +166,7 @@ fn pods(all: Gathered, nodes: &mut [Node], warnings: &mut Vec<String>) -> Pods {
         .map(|(at, node)| (node.name.clone(), at))
         .collect();
     let (shapes, storage) = (all.shapes, all.storage);
-    let mut lost = 0;
+    let mut without = 0;
     let mut list: Vec<(Pod, Shape)> = Vec::with_capacity(all.pods.len());
     for seen in all.pods {
         let node = seen.node.as_ref().map(|name| at.get(name));
@@ -175,7 +175,7 @@ fn pods(all: Gathered, nodes: &mut [Node], warnings: &mut Vec<String>) -> Pods {
                 let shape = with_volumes(shapes.get(seen.shape), &seen, &storage);
                 list.push((seen.pod, shape));
             }
-            Some(None) => lost += 1,
+            Some(None) => without += 1,
             Some(Some(at)) => {
                 let node = &mut nodes[*at];
                 let shape = with_volumes(shapes.get(seen.shape), &seen, &storage);
@@ -183,9 +183,9 @@ fn pods(all: Gathered, nodes: &mut [Node], warnings: &mut Vec<String>) -> Pods {
             }
         }
     }
-    if lost > 0 {
+    if without > 0 {
         warnings.push(format!(
-            "{lost} pods are on nodes that are not in the input and were left out"
+            "{without} pods are on nodes that are not in the input and were left out"
         ));
     }
     Pods::gather(list)

@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::Value;
 
 use super::amount::{self, Amounts};
-use super::labels::{expressions, term_holds, tolerated};
+use super::labels::{Expression, expressions, term_holds, tolerated};
 use super::topology;
+
+const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// A place with what is on it.
 #[derive(Default)]
@@ -89,11 +91,23 @@ impl<'a> World<'a> {
         let types = list(catalog, "/instanceTypes");
         let mut zones: BTreeSet<String> = spots
             .iter()
-            .filter_map(|spot| spot.labels.get("topology.kubernetes.io/zone").cloned())
+            .filter_map(|spot| spot.labels.get(ZONE).cloned())
+            .collect();
+        // Where a pool may buy something: other zones are no domains for anybody.
+        let allowed: Vec<Vec<Expression>> = of("NodePool")
+            .map(|pool| expressions(list(pool, "/spec/template/spec/requirements")))
             .collect();
         for offering in types.iter().flat_map(|kind| list(kind, "/offerings")) {
             if offering.get("available").and_then(Value::as_bool) != Some(false) {
-                zones.insert(offered(offering, "topology.kubernetes.io/zone"));
+                let zone = offered(offering, ZONE);
+                let has = BTreeMap::from([(ZONE.to_owned(), zone.clone())]);
+                let buys = |pool: &Vec<Expression>| {
+                    let mut asked = pool.iter().filter(|one| one.key == ZONE);
+                    asked.all(|one| term_holds(std::slice::from_ref(one), &has))
+                };
+                if allowed.iter().any(buys) {
+                    zones.insert(zone);
+                }
             }
         }
         Self {
@@ -185,7 +199,7 @@ impl<'a> World<'a> {
         };
         let there = list(sold, "/offerings").iter().any(|offering| {
             offering.get("available").and_then(Value::as_bool) != Some(false)
-                && offered(offering, "topology.kubernetes.io/zone") == zone
+                && offered(offering, ZONE) == zone
                 && offered(offering, "karpenter.sh/capacity-type") == capacity
         });
         if !there {
@@ -210,7 +224,7 @@ impl<'a> World<'a> {
         }
         for (key, value) in [
             ("node.kubernetes.io/instance-type", kind),
-            ("topology.kubernetes.io/zone", zone),
+            (ZONE, zone),
             ("karpenter.sh/capacity-type", capacity),
             ("karpenter.sh/nodepool", text(claim, "/pool")),
             ("kubernetes.io/hostname", named),

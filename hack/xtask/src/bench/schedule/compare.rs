@@ -98,9 +98,29 @@ fn record(seed: u64, workload: &Workload, theirs: &Figures) -> Value {
         "seed": seed,
         "preferencePolicy": if workload.ignore_preferences { "Ignore" } else { "Respect" },
         "catalog": workload.catalog,
-        "objects": workload.objects,
+        "objects": folded(&workload.objects),
         "karpenter": { "refused": theirs.refused, "claims": theirs.claims, "pricePerHour": theirs.price },
     })
+}
+
+/// Objects that differ in nothing but their name are written once.
+fn folded(objects: &[Value]) -> Vec<Value> {
+    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+    for object in objects {
+        let name = check::text(object, "/metadata/name");
+        let text = object
+            .to_string()
+            .replace(&format!("\"{name}\""), "\"$NAME\"");
+        match found.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, names)) => names.push(name),
+            None => found.push((text, vec![name])),
+        }
+    }
+    let unfold = |(text, names): (String, Vec<&str>)| {
+        let object: Value = serde_json::from_str(&text).unwrap_or_default();
+        json!({ "names": names, "object": object })
+    };
+    found.into_iter().map(unfold).collect()
 }
 
 #[cfg(test)]
