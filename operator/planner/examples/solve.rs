@@ -315,19 +315,38 @@ fn figures(schedule: &Schedule, snapshot: &Snapshot) -> String {
     )
 }
 
+fn made(name: &str, count: usize) -> Snapshot {
+    match name {
+        "diverse" => diverse(count),
+        "preferences" => preferences(count, false),
+        _ => headline(count),
+    }
+}
+
 fn main() {
-    let wanted = std::env::args().nth(1).unwrap_or_default();
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    // For who counts instructions: with and without planning.
+    if let [how @ ("make" | "once"), name, count] = words[..] {
+        let snapshot = made(name, count.parse().unwrap());
+        if how == "once" {
+            let view = WhatIf::nothing_changes(&snapshot);
+            println!("{}", planner::solve(&view, Budget::UNLIMITED).steps);
+        }
+        return;
+    }
+    let wanted = words.first().copied().unwrap_or_default();
     for count in [1, 50, 100, 500, 1000, 2000, 5000, 10_000, 20_000] {
-        if "diverse".contains(&wanted) {
+        if "diverse".contains(wanted) {
             show(&format!("diverse {count}"), &diverse(count));
         }
     }
-    if "preferences".contains(&wanted) {
+    if "preferences".contains(wanted) {
         show("preferences respected 4000", &preferences(4000, false));
         show("preferences ignored 4000", &preferences(4000, true));
     }
     for count in [10_000, 100_000] {
-        if "headline".contains(&wanted) {
+        if "headline".contains(wanted) {
             show(&format!("headline {count}"), &headline(count));
         }
     }

@@ -8,8 +8,10 @@ use super::fill::{Tuple, conflict};
 use super::lots::LotId;
 use super::opens::Room;
 use super::run::{Run, count};
+use super::strategy::Strategy;
 use crate::snapshot::PodId;
 use crate::taints;
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 /// One choice of domains for a claim.
@@ -18,6 +20,8 @@ pub(super) struct Choice {
     alive: bool,
     /// By kind of room: claims before this one cannot take any more.
     cursors: [usize; 3],
+    /// Claims that cannot take any more, where they are not taken in order.
+    full: FxHashSet<usize>,
     /// By lot of a claim: what it becomes with this choice.
     narrowed: Vec<Known>,
     /// What can be bought, by stock.
@@ -84,6 +88,14 @@ impl Run<'_> {
         front: &[usize],
         pods: &[PodId],
     ) -> Option<usize> {
+        if self.strategy == Strategy::Even {
+            let pods = &pods[..pods.len().min(ask.need.max(1) as usize)];
+            if let Some(placed) = self.grow_evenly(ask, choices, front, pods) {
+                return Some(placed);
+            }
+            let fresh = self.best_fresh(ask, choices, front, count(pods))?;
+            return self.open(ask, fresh, pods);
+        }
         for room in [Room::Spare, Room::Target] {
             for at in front {
                 if let Some(placed) = self.grow(ask, &mut choices[*at], room, pods) {
@@ -160,6 +172,39 @@ impl Run<'_> {
             choice.cursors[cursor] = at + 1;
         }
         choice.cursors[cursor] = self.opens.list.len();
+        None
+    }
+
+    /// The claim with the fewest pods that takes these at once, whatever type it becomes.
+    fn grow_evenly(
+        &mut self,
+        ask: &Ask<'_>,
+        choices: &mut [Choice],
+        front: &[usize],
+        pods: &[PodId],
+    ) -> Option<usize> {
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        let mut from = 0;
+        while let Some(at) = self.opens.next(Room::Any, from, &ask.wanted.amounts) {
+            open.push((self.opens.list[at].pods.len(), at));
+            from = at + 1;
+        }
+        open.sort_unstable();
+        for (_, at) in open {
+            for choice in front {
+                let choice = &mut choices[*choice];
+                if choice.full.contains(&at) {
+                    continue;
+                }
+                let lot = self.opens.list[at].lot;
+                if let Some(lot) = self.narrowed(ask, choice, lot)
+                    && let Some(growth) = self.growth(ask, (at, lot), Room::Any, count(pods))
+                {
+                    return Some(self.apply(ask, at, growth, pods));
+                }
+                choice.full.insert(at);
+            }
+        }
         None
     }
 
@@ -241,6 +286,7 @@ fn offer(choices: &mut Vec<Choice>, domains: Tuple, lot: (usize, LotId)) {
             domains,
             alive: true,
             cursors: [0; 3],
+            full: FxHashSet::default(),
             narrowed: Vec::new(),
             lots: vec![lot],
         }),

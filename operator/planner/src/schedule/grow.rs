@@ -109,9 +109,12 @@ impl Run<'_> {
         if moved {
             self.recount(at, before);
         }
-        self.opens.list[at]
-            .shapes
-            .push((ask.wanted.id, growth.count));
+        match self.opens.list[at].shapes.last_mut() {
+            Some((known, count)) if *known == ask.wanted.id => *count += growth.count,
+            _ => self.opens.list[at]
+                .shapes
+                .push((ask.wanted.id, growth.count)),
+        }
         self.count_in_open(&ask.wanted.counted, at, growth.count);
         self.settle(super::Spot::Opening(super::index(at)), placed);
         placed.len()
@@ -131,7 +134,7 @@ impl Run<'_> {
             return;
         };
         // A limit that was in the way may have been given back since: then a cheaper type can carry the claim again.
-        let from = if stock.limited { 0 } else { open.rung };
+        let from = if till.is_tight() { 0 } else { open.rung };
         let carries = |rung: &Rung| {
             stock.carries(rung.kind, cargo.total, cargo.ports)
                 && (!stock.limited || till.within_limits(&stock.capacity[rung.kind], cargo.held))

@@ -1,5 +1,7 @@
 //! On random clusters: do we ever refuse more, or pay more, than the other scheduler?
 
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
@@ -10,16 +12,24 @@ use super::side::{self, Figures, Joiner, Karpenter};
 use super::workload::Workload;
 use super::{Options, check, cluster};
 
-/// Kept for the tests that run without Go.
-const RECORDED: usize = 50;
-
 /// How one cluster went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Same,
     Better,
+    /// Worse, but the other plan is one that breaks a promise.
+    OtherBroken,
     RefusesMore,
     Dearer,
+}
+
+/// Sums over the clusters where both refuse as many.
+#[derive(Default)]
+struct Tally {
+    outcomes: BTreeMap<Outcome, u64>,
+    both: u64,
+    claims: [u64; 2],
+    price: [f64; 2],
 }
 
 /// Returns how many plans were broken.
@@ -30,13 +40,14 @@ pub fn clusters(
     karpenter: Option<&Karpenter>,
 ) -> Result<usize> {
     let mut wrong = 0;
-    let mut tally = std::collections::BTreeMap::new();
-    let mut recorded = Vec::new();
-    println!(
-        "\n{} random clusters from seed {}",
-        options.seeds, options.first_seed
-    );
-    for seed in options.first_seed..options.first_seed + options.seeds {
+    let mut tally = Tally::default();
+    let mut file = match &options.record {
+        Some(path) => Some(File::create(path).with_context(|| path.display().to_string())?),
+        None => None,
+    };
+    let (first, seeds) = (options.first_seed, options.seeds);
+    println!("\n{seeds} random clusters from seed {first}");
+    for seed in first..first + seeds {
         let workload = cluster::cluster(seed);
         let files = side::write(folder, &workload)?;
         let (ours, plan) = joiner.plan(&files, workload.ignore_preferences, 1)?;
@@ -46,24 +57,68 @@ pub fn clusters(
         }
         wrong += usize::from(!findings.is_empty());
         if let Some(karpenter) = karpenter {
-            let theirs = karpenter.plan(&files, workload.ignore_preferences, false)?;
-            let outcome = judge(&ours, &theirs);
-            *tally.entry(outcome).or_insert(0) += 1;
-            tell(seed, outcome, &ours, &theirs);
-            if recorded.len() < RECORDED {
-                recorded.push(record(seed, &workload, &theirs));
+            let (theirs, plan) = karpenter.listed(&files, workload.ignore_preferences)?;
+            let broken = check::check(&workload.objects, &workload.catalog, &plan);
+            tally.add(seed, (&ours, &theirs), broken.first());
+            if let Some(file) = &mut file {
+                writeln!(file, "{}", record(seed, &workload, &theirs))?;
             }
         }
         std::fs::remove_dir_all(&files.folder)?;
     }
-    println!("{wrong} broken; against karpenter: {tally:?}");
-    if let Some(path) = &options.record {
-        let mut file = std::fs::File::create(path).with_context(|| path.display().to_string())?;
-        for line in recorded {
-            writeln!(file, "{line}")?;
+    println!("{wrong} plans of ours break a promise");
+    tally.print();
+    Ok(wrong)
+}
+
+impl Tally {
+    fn add(&mut self, seed: u64, (ours, theirs): (&Figures, &Figures), broken: Option<&String>) {
+        let outcome = match (judge(ours, theirs), broken) {
+            (Outcome::RefusesMore | Outcome::Dearer, Some(_)) => Outcome::OtherBroken,
+            (outcome, _) => outcome,
+        };
+        *self.outcomes.entry(outcome).or_default() += 1;
+        if ours.refused == theirs.refused {
+            self.both += 1;
+            self.claims[0] += ours.claims;
+            self.claims[1] += theirs.claims;
+            self.price[0] += ours.price;
+            self.price[1] += theirs.price;
+        }
+        if outcome >= Outcome::OtherBroken {
+            let told = |side: &Figures| {
+                format!(
+                    "refuses {}, {:.3}/h on {} nodes",
+                    side.refused, side.price, side.claims
+                )
+            };
+            println!(
+                "  seed {seed}: {outcome:?}: {} pods; joiner {}; karpenter {} {}",
+                ours.pods,
+                told(ours),
+                told(theirs),
+                broken.map_or("", String::as_str)
+            );
         }
     }
-    Ok(wrong)
+
+    fn print(&self) {
+        println!("\nagainst karpenter             clusters");
+        let said = |outcome: Outcome| match outcome {
+            Outcome::Same => "as many placed, same price",
+            Outcome::Better => "more placed, or cheaper",
+            Outcome::OtherBroken => "its plan breaks a promise",
+            Outcome::RefusesMore => "REFUSES MORE",
+            Outcome::Dearer => "DEARER",
+        };
+        for (outcome, count) in &self.outcomes {
+            println!("{:28} {count:>9}", said(*outcome));
+        }
+        println!(
+            "where both refuse as many ({}): joiner {:.3}/h on {} nodes, karpenter {:.3}/h on {} nodes",
+            self.both, self.price[0], self.claims[0], self.price[1], self.claims[1]
+        );
+    }
 }
 
 /// Refusals count first; a price is dearer only if as many pods got a place.
@@ -75,21 +130,6 @@ fn judge(ours: &Figures, theirs: &Figures) -> Outcome {
         std::cmp::Ordering::Equal if ours.price > theirs.price + cent => Outcome::Dearer,
         std::cmp::Ordering::Equal if ours.price < theirs.price - cent => Outcome::Better,
         std::cmp::Ordering::Equal => Outcome::Same,
-    }
-}
-
-fn tell(seed: u64, outcome: Outcome, ours: &Figures, theirs: &Figures) {
-    if matches!(outcome, Outcome::RefusesMore | Outcome::Dearer) {
-        println!(
-            "  seed {seed}: {outcome:?}: {} pods, joiner refuses {} at {:.3}/h on {} nodes, karpenter {} at {:.3}/h on {} nodes",
-            ours.pods,
-            ours.refused,
-            ours.price,
-            ours.claims,
-            theirs.refused,
-            theirs.price,
-            theirs.claims
-        );
     }
 }
 
