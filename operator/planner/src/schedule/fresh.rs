@@ -181,7 +181,7 @@ impl Run<'_> {
     ) -> Option<Meant> {
         let bound = match self.strategy {
             Strategy::Exact => cap.min(most),
-            Strategy::Even => ask.need,
+            Strategy::Even => cap.min(ask.need),
             Strategy::Efficient | Strategy::Largest => cap,
         };
         let list = &self.lots.list[lot as usize];

@@ -163,10 +163,10 @@ impl<'g> Run<'g> {
         self.budget - self.left
     }
 
-    /// Could another way to fill claims give another plan?
+    /// Could another way to fill rooms and claims give a better plan?
     pub(super) fn could_differ(&self) -> bool {
         let pods: usize = self.opens.list.iter().map(|open| open.pods.len()).sum();
-        pods > 1 || (pods == 1 && !self.refused.is_empty())
+        pods > 1 || (!self.refused.is_empty() && !self.schedule.placements.is_empty())
     }
 
     /// What it achieved, read with the lots its claims are in.

@@ -19,7 +19,8 @@ pub(super) enum Strategy {
     Largest,
     /// Up to the type that carries the pods at hand at the lowest price each.
     Exact,
-    /// As far as any type allows, one pod at a time and the claim with the fewest pods first: as Karpenter does.
+    /// As far as any type allows, one pod at a time and the claim with the fewest pods first: as Karpenter does. Rooms that
+    /// are there are filled in order.
     Even,
 }
 
@@ -29,6 +30,8 @@ pub(super) const NEAR: u64 = 3;
 
 /// Beyond so many pods on openings one plan is enough: packing hardly differs any more.
 const MANY: usize = 2_000;
+/// Beyond so many pods anywhere, too: thinking costs more than it could save.
+const CROWD: usize = 20_000;
 /// Filling evenly looks at every claim for every pod.
 const LOOKS: usize = 400_000;
 
@@ -68,7 +71,8 @@ pub(super) fn best<'g>(ground: &'g Ground<'g>, view: &'g WhatIf<'g>, limits: Bud
 /// What else is worth a try.
 fn others(first: &Run<'_>) -> &'static [Strategy] {
     let bought: usize = first.opens.list.iter().map(|open| open.pods.len()).sum();
-    if bought > MANY || !first.could_differ() {
+    let placed = first.schedule.placements.len();
+    if bought > MANY || placed > CROWD || !first.could_differ() {
         &[]
     } else if bought * first.opens.list.len() > LOOKS {
         &[Strategy::Exact, Strategy::Largest]

@@ -212,25 +212,7 @@ impl<'a> World<'a> {
             wrong.push(format!("{named}: of no pool"));
             return Spot::default();
         };
-        let mut has = labels(pool, "/spec/template/metadata/labels");
-        for one in list(claim, "/requirements")
-            .iter()
-            .chain(list(sold, "/requirements"))
-        {
-            if let ("In", [first, ..]) = (text(one, "/operator"), list(one, "/values")) {
-                has.entry(text(one, "/key").to_owned())
-                    .or_insert_with(|| first.as_str().unwrap_or("").to_owned());
-            }
-        }
-        for (key, value) in [
-            ("node.kubernetes.io/instance-type", kind),
-            (ZONE, zone),
-            ("karpenter.sh/capacity-type", capacity),
-            ("karpenter.sh/nodepool", text(claim, "/pool")),
-            ("kubernetes.io/hostname", named),
-        ] {
-            has.insert(key.to_owned(), value.to_owned());
-        }
+        let has = labels_of(claim, sold, pool);
         for one in expressions(list(pool, "/spec/template/spec/requirements")) {
             if !term_holds(std::slice::from_ref(&one), &has) && one.operator != "Exists" {
                 wrong.push(format!("{named}: its pool does not allow {}", one.key));
@@ -319,6 +301,28 @@ impl<'a> World<'a> {
             }
         }
     }
+}
+
+/// What the node of a claim will be labelled with.
+fn labels_of(claim: &Value, sold: &Value, pool: &Value) -> BTreeMap<String, String> {
+    let mut has = labels(pool, "/spec/template/metadata/labels");
+    let asked = list(claim, "/requirements").iter();
+    for one in asked.chain(list(sold, "/requirements")) {
+        if let ("In", [first, ..]) = (text(one, "/operator"), list(one, "/values")) {
+            has.entry(text(one, "/key").to_owned())
+                .or_insert_with(|| first.as_str().unwrap_or("").to_owned());
+        }
+    }
+    for (key, path) in [
+        ("node.kubernetes.io/instance-type", "/cheapest/instanceType"),
+        (ZONE, "/cheapest/zone"),
+        ("karpenter.sh/capacity-type", "/cheapest/capacityType"),
+        ("karpenter.sh/nodepool", "/pool"),
+        ("kubernetes.io/hostname", "/name"),
+    ] {
+        has.insert(key.to_owned(), text(claim, path).to_owned());
+    }
+    has
 }
 
 fn standing(node: &Value) -> Spot {

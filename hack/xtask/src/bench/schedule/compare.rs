@@ -19,6 +19,10 @@ enum Outcome {
     Better,
     /// Worse, but the other plan is one that breaks a promise.
     OtherBroken,
+    /// Worse, but not when both are told to ignore preferences: we keep some that the other gives up.
+    Preferences,
+    /// Worse, but not when pools have no limits: we count what is bought, the other the largest type it could be.
+    Limits,
     RefusesMore,
     Dearer,
 }
@@ -59,7 +63,20 @@ pub fn clusters(
         if let Some(karpenter) = karpenter {
             let (theirs, plan) = karpenter.listed(&files, workload.ignore_preferences)?;
             let broken = check::check(&workload.objects, &workload.catalog, &plan);
-            tally.add(seed, (&ours, &theirs), broken.first());
+            let mut outcome = judge(&ours, &theirs);
+            if outcome.is_worse() {
+                let asked = Both {
+                    folder,
+                    joiner,
+                    karpenter,
+                };
+                outcome = if broken.is_empty() {
+                    asked.cause(&workload)?.unwrap_or(outcome)
+                } else {
+                    Outcome::OtherBroken
+                };
+            }
+            tally.add(seed, outcome, (&ours, &theirs), broken.first());
             if let Some(file) = &mut file {
                 writeln!(file, "{}", record(seed, &workload, &theirs))?;
             }
@@ -71,12 +88,69 @@ pub fn clusters(
     Ok(wrong)
 }
 
+/// Both schedulers, to be asked again about a cluster that is changed a little.
+struct Both<'a> {
+    folder: &'a Path,
+    joiner: &'a Joiner,
+    karpenter: &'a Karpenter,
+}
+
+impl Both<'_> {
+    /// Without what are we no worse any more?
+    fn cause(&self, workload: &Workload) -> Result<Option<Outcome>> {
+        let mut easier = workload.clone();
+        easier.name.push_str(" without preferences");
+        easier.ignore_preferences = true;
+        easier.objects.iter_mut().for_each(without_soft_taints);
+        if !self.judged(&easier)?.is_worse() {
+            return Ok(Some(Outcome::Preferences));
+        }
+        let mut unlimited = workload.clone();
+        unlimited.name.push_str(" without limits");
+        unlimited.objects.iter_mut().for_each(without_limits);
+        let fine = !self.judged(&unlimited)?.is_worse();
+        Ok(fine.then_some(Outcome::Limits))
+    }
+
+    fn judged(&self, workload: &Workload) -> Result<Outcome> {
+        let files = side::write(self.folder, workload)?;
+        let ignore = workload.ignore_preferences;
+        let (ours, _) = self.joiner.plan(&files, ignore, 1)?;
+        let (theirs, _) = self.karpenter.listed(&files, ignore)?;
+        std::fs::remove_dir_all(&files.folder)?;
+        Ok(judge(&ours, &theirs))
+    }
+}
+
+fn without_limits(object: &mut Value) {
+    if check::text(object, "/kind") == "NodePool"
+        && let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut)
+    {
+        spec.remove("limits");
+    }
+}
+
+fn without_soft_taints(object: &mut Value) {
+    let taints = object.pointer_mut("/spec/template/spec/taints");
+    if let Some(taints) = taints.and_then(Value::as_array_mut) {
+        taints.retain(|taint| check::text(taint, "/effect") != "PreferNoSchedule");
+    }
+}
+
+impl Outcome {
+    fn is_worse(self) -> bool {
+        matches!(self, Self::RefusesMore | Self::Dearer)
+    }
+}
+
 impl Tally {
-    fn add(&mut self, seed: u64, (ours, theirs): (&Figures, &Figures), broken: Option<&String>) {
-        let outcome = match (judge(ours, theirs), broken) {
-            (Outcome::RefusesMore | Outcome::Dearer, Some(_)) => Outcome::OtherBroken,
-            (outcome, _) => outcome,
-        };
+    fn add(
+        &mut self,
+        seed: u64,
+        outcome: Outcome,
+        (ours, theirs): (&Figures, &Figures),
+        broken: Option<&String>,
+    ) {
         *self.outcomes.entry(outcome).or_default() += 1;
         if ours.refused == theirs.refused {
             self.both += 1;
@@ -108,6 +182,8 @@ impl Tally {
             Outcome::Same => "as many placed, same price",
             Outcome::Better => "more placed, or cheaper",
             Outcome::OtherBroken => "its plan breaks a promise",
+            Outcome::Preferences => "we keep more preferences",
+            Outcome::Limits => "limits are counted otherwise",
             Outcome::RefusesMore => "REFUSES MORE",
             Outcome::Dearer => "DEARER",
         };
