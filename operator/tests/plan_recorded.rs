@@ -14,10 +14,11 @@ use serde_json::Value;
 
 /// Seeds where we may refuse more or pay more, each with its reason.
 const EXCEPTIONS: &[(u64, &str)] = &[
-    (6, "dearer: pods are packed into more, smaller claims"),
-    (35, "dearer: pods are packed into more, smaller claims"),
-    (36, "dearer: one claim more"),
-    (47, "dearer: one claim more"),
+    (35, "dearer: pods that would like to share a host do"),
+    (
+        36,
+        "dearer: Karpenter forgets its own placements when a pod gives up a preference, and breaks a spread",
+    ),
 ];
 
 /// Steps may grow by this much before somebody has to look: they are the same on every machine.
