@@ -1,11 +1,12 @@
 //! Does `joiner plan` survive files that were cut, swapped and scribbled over?
 //!
 //! Every mangled input is either planned or refused with a complaint that names its file; a panic fails the test.
-//! `JOINER_FUZZ_ROUNDS` asks for more rounds than the few thousand of a normal run.
+//! `cargo xtask bench fuzz --minutes N` goes on for longer than the few hundred rounds of a normal run.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use operator::plan::{Asked, answer};
@@ -71,8 +72,7 @@ impl Dice {
     }
 }
 
-fn mangled(text: &str, dice: &mut Dice) -> Vec<u8> {
-    let mut bytes = text.as_bytes().to_vec();
+fn mangled(mut bytes: Vec<u8>, dice: &mut Dice) -> Vec<u8> {
     for _ in 0..=dice.below(4) {
         let at = dice.below(bytes.len() + 1);
         match dice.below(6) {
@@ -104,9 +104,9 @@ fn mangled(text: &str, dice: &mut Dice) -> Vec<u8> {
 /// What stands behind a colon becomes something else: the text stays well formed, the meaning does not.
 fn replace_value(bytes: &mut Vec<u8>, dice: &mut Dice) {
     let colons: Vec<usize> = (0..bytes.len().saturating_sub(1))
-        .filter(|at| bytes[*at] == b':' && bytes[*at + 1] == b' ')
+        .filter(|at| bytes[*at] == b':' && b" \"0123456789[{".contains(&bytes[*at + 1]))
         .collect();
-    let Some(start) = colons.get(dice.below(colons.len())).map(|at| at + 2) else {
+    let Some(start) = colons.get(dice.below(colons.len())).map(|at| at + 1) else {
         return;
     };
     let rest = &bytes[start..];
@@ -114,48 +114,108 @@ fn replace_value(bytes: &mut Vec<u8>, dice: &mut Dice) {
         .iter()
         .position(|byte| b",}]\n".contains(byte))
         .unwrap_or(rest.len());
-    let word = WORDS[dice.below(WORDS.len())];
+    let word = format!(" {}", WORDS[dice.below(WORDS.len())]);
     bytes.splice(start..start + length, word.bytes());
 }
 
-fn rounds() -> usize {
-    let asked = std::env::var("JOINER_FUZZ_ROUNDS").ok();
-    asked.and_then(|text| text.parse().ok()).unwrap_or(1500)
+/// Which rounds to go through: a few hundred, or as long as asked from a number that was asked for.
+struct Rounds {
+    next: u64,
+    left: u64,
+    until: Option<Instant>,
 }
 
-fn survive(name: &str, mangle_catalog: bool) {
+impl Rounds {
+    fn asked() -> Self {
+        let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
+        let until = number("JOINER_FUZZ_MINUTES")
+            .map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
+        Self {
+            next: number("JOINER_FUZZ_FIRST").unwrap_or(0),
+            left: if until.is_some() { u64::MAX } else { 500 },
+            until,
+        }
+    }
+}
+
+impl Iterator for Rounds {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        if self.left == 0 || self.until.is_some_and(|until| Instant::now() >= until) {
+            return None;
+        }
+        self.left -= 1;
+        self.next += 1;
+        Some(self.next - 1)
+    }
+}
+
+/// A question that is about to be mangled.
+struct Question {
+    objects: Vec<u8>,
+    catalog: Vec<u8>,
+}
+
+fn examples() -> Vec<Question> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/plan");
+    let one = |name: &str| Question {
+        objects: fs::read(root.join(name).join("cluster.yaml")).unwrap(),
+        catalog: fs::read(root.join(name).join("catalog.yaml")).unwrap(),
+    };
+    vec![one("first"), one("zones")]
+}
+
+/// Clusters with everything in them: affinities, spreads, volumes, daemons, limits.
+fn recorded() -> Vec<Question> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded");
+    let text = fs::read_to_string(root.join("karpenter.jsonl")).unwrap();
+    let one = |line: &str| {
+        let recorded: serde_json::Value = serde_json::from_str(line).unwrap();
+        let mut objects = String::new();
+        for folded in recorded["objects"].as_array().unwrap() {
+            // A few of a kind are enough to be mangled.
+            for name in folded["names"].as_array().unwrap().iter().take(3) {
+                let object = folded["object"].to_string();
+                objects.push_str(&object.replace("\"$NAME\"", &name.to_string()));
+                objects.push('\n');
+            }
+        }
+        Question {
+            objects: objects.into_bytes(),
+            catalog: recorded["catalog"].to_string().into_bytes(),
+        }
+    };
+    text.lines().map(one).collect()
+}
+
+fn survive(name: &str, questions: &[Question], mangle_catalog: bool) {
     let scratch: PathBuf =
         std::env::temp_dir().join(format!("joiner-mangled-{name}-{}", std::process::id()));
     fs::create_dir_all(&scratch).unwrap();
+    let (objects, catalog) = (scratch.join("objects.yaml"), scratch.join("catalog.yaml"));
+    let words = [
+        "plan",
+        "-f",
+        objects.to_str().unwrap(),
+        "--catalog",
+        catalog.to_str().unwrap(),
+    ];
+    let asked = Asked::try_parse_from(words).unwrap();
     let (mut planned, mut refused) = (0, 0);
-    for round in 0..rounds() {
-        let example = ["first", "zones"][round % 2];
-        let mut dice = Dice(round as u64 ^ 0x5eed);
-        let mut paths = Vec::new();
-        for (file, mangle) in [
-            ("cluster.yaml", !mangle_catalog),
-            ("catalog.yaml", mangle_catalog),
-        ] {
-            let text = fs::read_to_string(root.join(example).join(file)).unwrap();
-            let bytes = if mangle {
-                mangled(&text, &mut dice)
-            } else {
-                text.into_bytes()
-            };
-            let path = scratch.join(file);
-            fs::write(&path, bytes).unwrap();
-            paths.push(path);
-        }
-        let words = [
-            "plan",
-            "-f",
-            paths[0].to_str().unwrap(),
-            "--catalog",
-            paths[1].to_str().unwrap(),
-        ];
-        let asked = Asked::try_parse_from(words).unwrap();
-        match answer(&asked, "2026-01-01T00:00:00Z".parse().unwrap()) {
+    for round in Rounds::asked() {
+        let mut dice = Dice(round ^ 0x5eed);
+        let question = &questions[dice.below(questions.len())];
+        let (mut texts, at) = (
+            [question.objects.clone(), question.catalog.clone()],
+            usize::from(mangle_catalog),
+        );
+        texts[at] = mangled(std::mem::take(&mut texts[at]), &mut dice);
+        fs::write(&objects, &texts[0]).unwrap();
+        fs::write(&catalog, &texts[1]).unwrap();
+        let answered =
+            std::panic::catch_unwind(|| answer(&asked, "2026-01-01T00:00:00Z".parse().unwrap()));
+        match answered.unwrap_or_else(|_| panic!("{name}: round {round} panics")) {
             Ok(answer) => {
                 planned += 1;
                 let totals = &answer.plan.totals;
@@ -163,31 +223,28 @@ fn survive(name: &str, mangle_catalog: bool) {
             }
             Err(trouble) => {
                 refused += 1;
-                let file = if mangle_catalog {
-                    "catalog.yaml"
-                } else {
-                    "cluster.yaml"
-                };
-                assert!(
-                    trouble.to_string().contains(file),
-                    "round {round}: {trouble}"
-                );
+                let file = ["objects.yaml", "catalog.yaml"][at];
+                let said = trouble.to_string();
+                assert!(said.contains(file), "round {round}: {said}");
             }
         }
     }
     fs::remove_dir_all(&scratch).unwrap();
-    assert!(
-        planned > 0 && refused > 0,
-        "{planned} planned, {refused} refused: nothing was tried"
-    );
+    println!("{name}: {planned} planned, {refused} refused");
+    assert!(planned > 0 && refused > 0, "nothing was tried");
 }
 
 #[test]
 fn mangled_objects_are_planned_or_refused_by_name() {
-    survive("objects", false);
+    survive("objects", &examples(), false);
 }
 
 #[test]
 fn mangled_catalogs_are_planned_or_refused_by_name() {
-    survive("catalog", true);
+    survive("catalog", &examples(), true);
+}
+
+#[test]
+fn mangled_clusters_full_of_constraints_are_planned_or_refused_by_name() {
+    survive("recorded", &recorded(), false);
 }

@@ -1,5 +1,7 @@
 //! How fast is it, here and now? Figures are printed, never asserted.
 
+pub mod fuzz;
+pub mod instructions;
 pub mod schedule;
 
 use std::process::Command as Run;
@@ -43,6 +45,10 @@ pub enum Command {
     },
     /// Planning: time, pods per second, memory, nodes and price per hour; every plan is checked in the same run.
     Schedule(schedule::Options),
+    /// Instructions that planning takes, compared with those recorded; needs valgrind.
+    Instructions(instructions::Options),
+    /// Files that were cut, swapped and scribbled over, for as long as asked: none may make `joiner plan` panic.
+    Fuzz(fuzz::Options),
 }
 
 pub fn run(command: &Command) -> Result<()> {
@@ -79,6 +85,8 @@ pub fn run(command: &Command) -> Result<()> {
             &objects.to_string(),
         ]),
         Command::Schedule(options) => schedule::run(options),
+        Command::Instructions(options) => instructions::run(*options),
+        Command::Fuzz(options) => fuzz::run(*options),
     }
 }
 

@@ -178,38 +178,7 @@ fn preferences(count: usize, ignore: bool) -> Snapshot {
 fn headline(count: usize) -> Snapshot {
     let mut dice = Dice(7);
     let mut snapshot = world();
-    for at in 0..5000 {
-        let zone = format!("test-zone-{}", at % 3 + 1);
-        let name = format!("node-{at:05}");
-        let room = amounts(&[
-            ("cpu", "16".into()),
-            ("memory", "64Gi".into()),
-            ("pods", "110".into()),
-        ]);
-        snapshot.nodes.push(Node {
-            name: name.as_str().into(),
-            pool: Some("default".into()),
-            labels: vec![
-                (labels::HOSTNAME.into(), name.as_str().into()),
-                (labels::ZONE.into(), zone.as_str().into()),
-                (labels::ARCH.into(), "amd64".into()),
-                (labels::OS.into(), "linux".into()),
-                (labels::POOL.into(), "default".into()),
-                (labels::CAPACITY_TYPE.into(), "on-demand".into()),
-                ("rack".into(), format!("r{}", at % 50).as_str().into()),
-            ],
-            capacity: room.clone(),
-            allocatable: room,
-            used: amounts(&[
-                ("cpu", format!("{}m", 1000 + dice.roll(8000))),
-                ("memory", format!("{}Mi", 1000 + dice.roll(30_000))),
-                ("pods", "10".into()),
-            ]),
-            volume_limits: vec![("csi".into(), Some(25))],
-            initialized: true,
-            ..Node::default()
-        });
-    }
+    snapshot.nodes = (0..5000).map(|at| standing(at, &mut dice)).collect();
     snapshot.volumes.limits.push(VolumeLimit {
         instance_type: None,
         driver: "csi".into(),
@@ -226,53 +195,87 @@ fn headline(count: usize) -> Snapshot {
         });
     }
     let mut list = Vec::new();
-    for kind in 0..200_usize {
-        let mut shape = sized(&mut dice);
-        let app = format!("app-{kind}");
-        let selector = Some(Selector::labels([("app", app.as_str())]));
-        shape.labels = vec![("app".into(), app.as_str().into())];
-        match kind % 8 {
-            0 | 1 => shape.spreads.push(Spread::new(labels::ZONE, 1, selector)),
-            2 => shape
-                .spreads
-                .push(Spread::new(labels::HOSTNAME, 2, selector)),
-            3 => shape.apart.push(PodTerm::new(labels::HOSTNAME, selector)),
-            4 => shape.near.push(PodTerm::new(labels::ZONE, selector)),
-            _ => {}
-        }
-        for at in 0..count / 200 {
-            let mut shape = shape.clone();
-            if kind % 5 == 0 {
-                shape.volumes.push(Volume {
-                    claim: format!("default/{app}-{at}").as_str().into(),
-                    driver: Some("csi".into()),
-                    alternatives: Vec::new(),
-                });
-            }
-            list.push((
-                Pod::pending(
-                    format!("default/{app}-{at}"),
-                    format!("u{kind}-{at}"),
-                    now(),
-                ),
-                shape,
-            ));
-        }
+    for kind in 0..200 {
+        members(kind, count / 200, &mut dice, &mut list);
     }
-    for at in 0..20_000_usize {
-        let app = format!("app-{}", at % 400);
-        let shape = Shape {
-            namespace: "default".into(),
-            labels: vec![("app".into(), app.as_str().into())],
-            requests: amounts(&[("cpu", "100m".into())]),
-            ..Shape::default()
-        };
-        let pod = Pod::bound(format!("default/b{at}"), format!("b{at}"), now())
-            .on(format!("node-{:05}", at % 5000));
-        list.push((pod, shape));
-    }
+    list.extend((0..20_000).map(running));
     snapshot.pods = Pods::gather(list);
     snapshot.freeze()
+}
+
+fn standing(at: usize, dice: &mut Dice) -> Node {
+    let zone = format!("test-zone-{}", at % 3 + 1);
+    let name = format!("node-{at:05}");
+    let room = amounts(&[
+        ("cpu", "16".into()),
+        ("memory", "64Gi".into()),
+        ("pods", "110".into()),
+    ]);
+    Node {
+        name: name.as_str().into(),
+        pool: Some("default".into()),
+        labels: vec![
+            (labels::HOSTNAME.into(), name.as_str().into()),
+            (labels::ZONE.into(), zone.as_str().into()),
+            (labels::ARCH.into(), "amd64".into()),
+            (labels::OS.into(), "linux".into()),
+            (labels::POOL.into(), "default".into()),
+            (labels::CAPACITY_TYPE.into(), "on-demand".into()),
+            ("rack".into(), format!("r{}", at % 50).as_str().into()),
+        ],
+        capacity: room.clone(),
+        allocatable: room,
+        used: amounts(&[
+            ("cpu", format!("{}m", 1000 + dice.roll(8000))),
+            ("memory", format!("{}Mi", 1000 + dice.roll(30_000))),
+            ("pods", "10".into()),
+        ]),
+        volume_limits: vec![("csi".into(), Some(25))],
+        initialized: true,
+        ..Node::default()
+    }
+}
+
+/// The pods of one app.
+fn members(kind: usize, count: usize, dice: &mut Dice, list: &mut Vec<(Pod, Shape)>) {
+    let mut shape = sized(dice);
+    let app = format!("app-{kind}");
+    let selector = Some(Selector::labels([("app", app.as_str())]));
+    shape.labels = vec![("app".into(), app.as_str().into())];
+    match kind % 8 {
+        0 | 1 => shape.spreads.push(Spread::new(labels::ZONE, 1, selector)),
+        2 => shape
+            .spreads
+            .push(Spread::new(labels::HOSTNAME, 2, selector)),
+        3 => shape.apart.push(PodTerm::new(labels::HOSTNAME, selector)),
+        4 => shape.near.push(PodTerm::new(labels::ZONE, selector)),
+        _ => {}
+    }
+    for at in 0..count {
+        let mut shape = shape.clone();
+        let name = format!("default/{app}-{at}");
+        if kind.is_multiple_of(5) {
+            shape.volumes.push(Volume {
+                claim: name.as_str().into(),
+                driver: Some("csi".into()),
+                alternatives: Vec::new(),
+            });
+        }
+        list.push((Pod::pending(name, format!("u{kind}-{at}"), now()), shape));
+    }
+}
+
+fn running(at: usize) -> (Pod, Shape) {
+    let app = format!("app-{}", at % 400);
+    let shape = Shape {
+        namespace: "default".into(),
+        labels: vec![("app".into(), app.as_str().into())],
+        requests: amounts(&[("cpu", "100m".into())]),
+        ..Shape::default()
+    };
+    let pod = Pod::bound(format!("default/b{at}"), format!("b{at}"), now())
+        .on(format!("node-{:05}", at % 5000));
+    (pod, shape)
 }
 
 /// Time this thread has had a processor for: other work on the machine does not count.
@@ -315,19 +318,38 @@ fn figures(schedule: &Schedule, snapshot: &Snapshot) -> String {
     )
 }
 
+fn made(name: &str, count: usize) -> Snapshot {
+    match name {
+        "diverse" => diverse(count),
+        "preferences" => preferences(count, false),
+        _ => headline(count),
+    }
+}
+
 fn main() {
-    let wanted = std::env::args().nth(1).unwrap_or_default();
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    // For who counts instructions: with and without planning.
+    if let [how @ ("make" | "once"), name, count] = words[..] {
+        let snapshot = made(name, count.parse().unwrap());
+        if how == "once" {
+            let view = WhatIf::nothing_changes(&snapshot);
+            println!("{}", planner::solve(&view, Budget::UNLIMITED).steps);
+        }
+        return;
+    }
+    let wanted = words.first().copied().unwrap_or_default();
     for count in [1, 50, 100, 500, 1000, 2000, 5000, 10_000, 20_000] {
-        if "diverse".contains(&wanted) {
+        if "diverse".contains(wanted) {
             show(&format!("diverse {count}"), &diverse(count));
         }
     }
-    if "preferences".contains(&wanted) {
+    if "preferences".contains(wanted) {
         show("preferences respected 4000", &preferences(4000, false));
         show("preferences ignored 4000", &preferences(4000, true));
     }
     for count in [10_000, 100_000] {
-        if "headline".contains(&wanted) {
+        if "headline".contains(wanted) {
             show(&format!("headline {count}"), &headline(count));
         }
     }

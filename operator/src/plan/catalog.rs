@@ -116,8 +116,14 @@ pub(super) fn read(path: &Path, now: Timestamp) -> Result<Goods, Trouble> {
         item: None,
     };
     let wrong = |field: String, said: String| Trouble::new(place.clone(), field, said);
-    let value = parse(&text).map_err(|said| wrong(String::new(), said))?;
-    let text = serde_json::to_vec(&value).map_err(|e| wrong(String::new(), e.to_string()))?;
+    // JSON is YAML too, but reads much faster as what it is.
+    let json = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+    let text = if json {
+        text.into_bytes()
+    } else {
+        let value = parse(&text).map_err(|said| wrong(String::new(), said))?;
+        serde_json::to_vec(&value).map_err(|e| wrong(String::new(), e.to_string()))?
+    };
     let file: CatalogFile = typed(&text).map_err(|(field, said)| wrong(field, said))?;
     goods(&file, &place, now).map_err(|(field, said)| wrong(field, said))
 }
@@ -294,8 +300,8 @@ impl Goods {
     }
 
     fn catalog(&self, class: &ClassRef, pool: &str) -> Result<Catalog, planner::BadCatalog> {
-        let seen = self.pools.get(pool);
-        let sees = |name: &str| seen.is_none_or(|seen| seen.contains(name));
+        let part = self.pools.get(pool);
+        let sees = |name: &str| part.is_none_or(|part| part.contains(name));
         let types = self.types.iter().filter(|kind| sees(&kind.name)).cloned();
         let offerings = self.offerings.iter();
         let offerings = offerings.filter(|one| sees(&one.instance_type)).cloned();

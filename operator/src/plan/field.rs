@@ -2,6 +2,8 @@
 //!
 //! Readers of typed objects report a line and a column; people want `spec.containers[0].resources`.
 
+use std::fmt::Write;
+
 use serde::de::DeserializeOwned;
 
 /// Reads a value, or says which field is wrong and how.
@@ -83,7 +85,7 @@ fn path(stack: &[Inside]) -> String {
                 path.push_str(key);
             }
             Inside::Object { key: None } => {}
-            Inside::Array { index } => path.push_str(&format!("[{index}]")),
+            Inside::Array { index } => drop(write!(path, "[{index}]")),
         }
     }
     path

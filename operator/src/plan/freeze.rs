@@ -17,6 +17,7 @@ use super::trouble::Trouble;
 use crate::ingest::volume::Storage;
 
 /// What flags decide.
+#[derive(Clone, Copy)]
 pub(super) struct Flags {
     pub(super) min_values: MinValuesPolicy,
     pub(super) preferences: PreferencePolicy,
@@ -29,7 +30,7 @@ pub(super) struct Frozen {
 
 pub(super) fn freeze(
     mut all: Gathered,
-    goods: Goods,
+    goods: &Goods,
     flags: Flags,
     now: Timestamp,
 ) -> Result<Frozen, Trouble> {
@@ -166,50 +167,75 @@ fn pods(all: Gathered, nodes: &mut [Node], warnings: &mut Vec<String>) -> Pods {
         .map(|(at, node)| (node.name.clone(), at))
         .collect();
     let (shapes, storage) = (all.shapes, all.storage);
-    let mut lost = 0;
-    let mut list: Vec<(Pod, Shape)> = Vec::with_capacity(all.pods.len());
+    let mut without = 0;
+    let mut groups = Groups::default();
     for seen in all.pods {
         let node = seen.node.as_ref().map(|name| at.get(name));
+        let own = (!seen.claims.is_empty()).then(|| {
+            let shape = shapes.get(seen.shape).clone();
+            with_volumes(shape, &seen.claims, &storage)
+        });
+        let shape = own.as_ref().unwrap_or_else(|| shapes.get(seen.shape));
+        let known = own.is_none().then_some(seen.shape);
         match node {
-            None => {
-                let shape = with_volumes(shapes.get(seen.shape), &seen, &storage);
-                list.push((seen.pod, shape));
-            }
-            Some(None) => lost += 1,
+            None => groups.add(known, shape, seen.pod),
+            Some(None) => without += 1,
             Some(Some(at)) => {
-                let node = &mut nodes[*at];
-                let shape = with_volumes(shapes.get(seen.shape), &seen, &storage);
-                list.extend(on_node(node, seen, shape));
+                if let Some(pod) = on_node(&mut nodes[*at], seen, shape) {
+                    groups.add(known, shape, pod);
+                }
             }
         }
     }
-    if lost > 0 {
+    if without > 0 {
         warnings.push(format!(
-            "{lost} pods are on nodes that are not in the input and were left out"
+            "{without} pods are on nodes that are not in the input and were left out"
         ));
     }
-    Pods::gather(list)
+    Pods::of_groups(groups.list)
+}
+
+/// Pods that are alike, so that a hundred thousand of them have a few hundred shapes at any time.
+#[derive(Default)]
+struct Groups {
+    list: Vec<(Shape, Vec<Pod>)>,
+    /// By shape, and whether the pods run already.
+    known: HashMap<(u32, bool), usize>,
+}
+
+impl Groups {
+    /// `known` is the number of the shape; one with volumes of its own has none.
+    fn add(&mut self, known: Option<u32>, shape: &Shape, pod: Pod) {
+        let waits = pod.pending;
+        let next = self.list.len();
+        let at = known.map_or(next, |known| {
+            *self.known.entry((known, waits)).or_insert(next)
+        });
+        if at == next {
+            let mut shape = shape.clone();
+            if !waits {
+                // What cannot be read about a pod that runs does not matter any more.
+                shape.unreadable.clear();
+            }
+            self.list.push((shape, Vec::new()));
+        }
+        self.list[at].1.push(pod);
+    }
 }
 
 /// A pod that is on a node: to be moved, or counted where it is. One that is on its way out counts for nobody's spread.
-fn on_node(node: &mut Node, seen: PodSeen, shape: Shape) -> Option<(Pod, Shape)> {
+fn on_node(node: &mut Node, seen: PodSeen, shape: &Shape) -> Option<Pod> {
     if node.leaving && !seen.daemon && !seen.ending {
-        return Some((seen.pod, shape));
+        return Some(seen.pod);
     }
-    take_room(node, seen.daemon, &shape);
+    take_room(node, seen.daemon, shape);
     let mut bound = seen.pod.on(node.name.clone());
     bound.pending = false;
-    // What cannot be read about a pod that runs does not matter any more.
-    let shape = Shape {
-        unreadable: Vec::new(),
-        ..shape
-    };
-    (!seen.ending).then_some((bound, shape))
+    (!seen.ending).then_some(bound)
 }
 
-fn with_volumes(shape: &Shape, seen: &PodSeen, storage: &Storage) -> Shape {
-    let mut shape = shape.clone();
-    for claim in &seen.claims {
+fn with_volumes(mut shape: Shape, claims: &[Arc<str>], storage: &Storage) -> Shape {
+    for claim in claims {
         match storage.volume(claim) {
             Ok(volume) => shape.volumes.push(volume),
             Err(why) => shape.unreadable.push(why),

@@ -17,6 +17,7 @@ use super::field::typed;
 use super::read::Document;
 use super::seen::{ClaimSeen, ClassSeen, NodeSeen, PodSeen, PoolSeen, Shapes};
 use super::trouble::Trouble;
+use super::twins::{self, Meaning, Twin, Twins};
 use crate::ingest;
 use crate::ingest::file::{self, Misread};
 use crate::ingest::volume::{self, Storage};
@@ -40,6 +41,7 @@ pub(super) struct Gathered {
     /// Kinds that mean nothing here, and how often each was met.
     pub(super) passed_by: BTreeMap<String, usize>,
     names: HashSet<(&'static str, Arc<str>)>,
+    twins: Twins,
 }
 
 #[derive(Deserialize)]
@@ -68,12 +70,16 @@ impl Gathered {
             defaults,
             passed_by: BTreeMap::new(),
             names: HashSet::new(),
+            twins: Twins::default(),
         }
     }
 
     /// Takes one object in, or says what is wrong with it.
     pub(super) fn add(&mut self, document: &Document) -> Result<(), Trouble> {
-        let what: What = self.read(document)?;
+        let what = match at_the_head(&document.text) {
+            Some(what) => what,
+            None => self.read(document)?,
+        };
         let kind = what.kind.or_else(|| document.kind.clone());
         let Some(kind) = kind else {
             return Err(self.trouble(document, "kind", "missing; is this a Kubernetes object?"));
@@ -100,40 +106,71 @@ impl Gathered {
     }
 
     fn pod(&mut self, document: &Document) -> Result<(), Trouble> {
-        let mut pod: Pod = self.read(document)?;
-        pod.metadata.namespace.get_or_insert_with(in_default);
-        let name = self.name_once(document, "Pod", crate::mirror::key(&pod))?;
-        if !ingest::pod::is_active(&pod) {
+        let told = twins::told(&document.text);
+        if let Some(told) = &told
+            && let Some(twin) = self.twins.get(&told.rest).cloned()
+        {
+            let name = format!("{}/{}", twin.namespace, told.name);
+            let name = self.name_once(document, "Pod", name)?;
+            let uid = told.uid.map(Arc::from);
+            self.keep(name, uid, twin.meaning);
             return Ok(());
         }
-        let node = ingest::pod::node_of(&pod);
-        let daemon = ingest::pod::is_nobodys_to_place(&pod);
+        let mut pod: Pod = self.read(document)?;
+        let namespace = pod.metadata.namespace.get_or_insert_with(in_default);
+        let namespace = namespace.as_str().into();
+        let name = self.name_once(document, "Pod", crate::mirror::key(&pod))?;
+        let meaning = self.meaning(document, &pod)?;
+        if let Some(told) = told {
+            let meaning = meaning.clone();
+            self.twins.insert(told.rest, Twin { namespace, meaning });
+        }
+        self.keep(name, pod.metadata.uid.as_deref().map(Arc::from), meaning);
+        Ok(())
+    }
+
+    /// What a pod means to a plan; `None` if nothing.
+    fn meaning(&mut self, document: &Document, pod: &Pod) -> Result<Option<Meaning>, Trouble> {
+        if !ingest::pod::is_active(pod) {
+            return Ok(None);
+        }
+        let node = ingest::pod::node_of(pod);
+        let daemon = ingest::pod::is_nobodys_to_place(pod);
         let ending = pod.metadata.deletion_timestamp.is_some();
         if node.is_none() && (daemon || ending) {
-            return Ok(());
+            return Ok(None);
         }
         let mut shape =
-            file::shape(&pod, &self.well_known).map_err(|bad| self.misread(document, &bad))?;
+            file::shape(pod, &self.well_known).map_err(|bad| self.misread(document, &bad))?;
         if shape.spreads.is_empty() {
-            shape.spreads = defaults::given(&self.defaults, &pod);
+            shape.spreads = defaults::given(&self.defaults, pod);
         }
         if let (Some(why), true) = (shape.unreadable.first(), node.is_some()) {
             // A pod that waits is refused with its reason; one that runs takes room we would not know of.
             let said = crate::explain::sentence(why);
             return Err(self.trouble(document, "spec", said));
         }
-        let uid = pod.metadata.uid.as_deref().map_or(name.clone(), Arc::from);
-        let created = ingest::pod::created(&pod);
-        let shape = self.shapes.intern(shape);
-        self.pods.push(PodSeen {
-            pod: planner::snapshot::Pod::pending(name, uid, created),
-            shape,
+        Ok(Some(Meaning {
+            created: ingest::pod::created(pod),
+            shape: self.shapes.intern(shape),
             node: node.map(Arc::from),
-            claims: volume::mounted(&pod),
+            claims: volume::mounted(pod),
             daemon,
             ending,
+        }))
+    }
+
+    fn keep(&mut self, name: Arc<str>, uid: Option<Arc<str>>, meaning: Option<Meaning>) {
+        let Some(meaning) = meaning else { return };
+        let uid = uid.unwrap_or_else(|| name.clone());
+        self.pods.push(PodSeen {
+            pod: planner::snapshot::Pod::pending(name, uid, meaning.created),
+            shape: meaning.shape,
+            node: meaning.node,
+            claims: meaning.claims,
+            daemon: meaning.daemon,
+            ending: meaning.ending,
         });
-        Ok(())
     }
 
     fn node(&mut self, document: &Document) -> Result<(), Trouble> {
@@ -274,6 +311,25 @@ impl Gathered {
 
 fn in_default() -> String {
     "default".to_owned()
+}
+
+/// Most texts begin with both: then nobody has to read all of one to know what it is.
+fn at_the_head(text: &[u8]) -> Option<What> {
+    let text = std::str::from_utf8(text.get(..text.len().min(200))?).ok()?;
+    let (api_version, rest) = member(text.trim_start().strip_prefix('{')?, "apiVersion")?;
+    let (kind, _) = member(rest.trim_start().strip_prefix(',')?, "kind")?;
+    Some(What {
+        api_version: Some(api_version.to_owned()),
+        kind: Some(kind.to_owned()),
+    })
+}
+
+/// The value of a member that comes next, if it is plain text, and what follows.
+fn member<'t>(text: &'t str, key: &str) -> Option<(&'t str, &'t str)> {
+    let text = text.trim_start().strip_prefix('"')?.strip_prefix(key)?;
+    let text = text.strip_prefix('"')?.trim_start().strip_prefix(':')?;
+    let (value, rest) = text.trim_start().strip_prefix('"')?.split_once('"')?;
+    (!value.contains('\\')).then_some((value, rest))
 }
 
 /// `apps/v1` → `apps`, `v1` → the core group.

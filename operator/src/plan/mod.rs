@@ -2,16 +2,6 @@
 //!
 //! `joiner plan`: no cluster, no cloud, no clock but the one it is given. The same files give the same bytes.
 
-#![allow(
-    clippy::similar_names,
-    clippy::needless_pass_by_value,
-    clippy::match_same_arms,
-    clippy::format_push_string,
-    clippy::type_complexity,
-    clippy::struct_field_names,
-    reason = "files in, text out: read as a script, not as an interface"
-)]
-
 mod catalog;
 mod defaults;
 mod field;
@@ -21,9 +11,11 @@ mod json;
 mod read;
 mod report;
 mod seen;
+mod shared;
 mod table;
 mod timing;
 mod trouble;
+mod twins;
 mod yaml;
 
 use std::io::{self, Write};
@@ -122,8 +114,7 @@ pub fn answer(asked: &Asked, now: Timestamp) -> Result<Answer, Trouble> {
     let defaults = defaults::read(asked.scheduler_config.as_deref())?;
     let mut gathered = gather::Gathered::new(catalog.well_known.clone(), defaults);
     read::each(&asked.files, &mut |document| gathered.add(&document))?;
-    let currency = catalog.currency.clone();
-    let frozen = freeze::freeze(gathered, catalog, options(asked), now)?;
+    let frozen = freeze::freeze(gathered, &catalog, options(asked), now)?;
     let read_ms = timing::ms(started);
     let (schedule, solve_ms) = solved(&frozen.snapshot, asked.repeat);
     let mut plan = report::plan(&frozen.snapshot, &schedule);
@@ -137,7 +128,7 @@ pub fn answer(asked: &Asked, now: Timestamp) -> Result<Answer, Trouble> {
     }
     Ok(Answer {
         plan,
-        currency,
+        currency: catalog.currency,
         warnings: frozen.warnings,
     })
 }
@@ -171,13 +162,16 @@ fn show(asked: &Asked, answer: &Answer) -> ExitCode {
     for warning in &answer.warnings {
         eprintln!("warning: {warning}");
     }
-    let text = match asked.output {
-        Output::Json => answer.plan.to_json(),
-        Output::Table => table::table(&answer.plan, answer.currency.as_deref()),
+    let mut out = io::BufWriter::with_capacity(1 << 18, io::stdout().lock());
+    let written = match asked.output {
+        Output::Json => answer.plan.write_json(&mut out),
+        Output::Table => {
+            let text = table::table(&answer.plan, answer.currency.as_deref());
+            out.write_all(text.as_bytes())
+        }
     };
-    let mut out = io::stdout().lock();
     // A reader that has seen enough (`| head`) is no failure of ours.
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let _ = written.and_then(|()| out.flush());
     if answer.plan.totals.refused == 0 {
         ExitCode::SUCCESS
     } else {

@@ -1,13 +1,18 @@
 //! How is a schedule written down?
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
+use std::sync::Arc;
 
 use planner::price::Price;
 use planner::snapshot::Snapshot;
-use planner::{Catalog, Opening, Operator, Requirement, Schedule, Spot, TypeId, Why};
+use planner::{
+    Catalog, OfferingId, Opening, Operator, Requirement, Requirements, Schedule, Spot, TypeId, Why,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::shared::{self, Name};
 use super::timing::Timing;
 use crate::{explain, ingest};
 
@@ -52,9 +57,13 @@ pub struct Claim {
     pub pods: Vec<String>,
     /// Of the pods and of the daemons that will land on the node.
     pub requests: BTreeMap<String, String>,
-    pub requirements: Vec<Asked>,
+    #[serde(with = "shared")]
+    #[schemars(with = "Vec<Asked>")]
+    pub requirements: Arc<Vec<Asked>>,
     /// By price, then by name.
-    pub instance_types: Vec<String>,
+    #[serde(with = "shared")]
+    #[schemars(with = "Vec<String>")]
+    pub instance_types: Arc<Vec<Name>>,
     /// The offering that is tried.
     pub cheapest: Option<Bought>,
 }
@@ -66,7 +75,8 @@ pub struct Asked {
     /// In, NotIn, Exists, DoesNotExist, Gte or Lte
     pub operator: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub values: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub values: Vec<Name>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_values: Option<u32>,
 }
@@ -124,12 +134,39 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl Plan {
-    /// One line for each entry would be nice to read and three times as long.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+        let mut text = Vec::new();
+        // Nothing can go wrong in memory.
+        let _ = self.write_json(&mut text);
+        String::from_utf8(text).unwrap_or_default()
     }
+
+    /// One line for each entry: to be read by people and by `grep`, and a third as long as one line for each word.
+    pub(super) fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+        write!(out, "{{\"apiVersion\":")?;
+        serde_json::to_writer(&mut *out, &self.api_version)?;
+        write!(out, ",\"kind\":")?;
+        serde_json::to_writer(&mut *out, &self.kind)?;
+        entries(out, "placements", &self.placements)?;
+        entries(out, "claims", &self.claims)?;
+        entries(out, "refusals", &self.refusals)?;
+        write!(out, ",\n\"totals\":")?;
+        serde_json::to_writer(&mut *out, &self.totals)?;
+        if let Some(timing) = &self.timing {
+            write!(out, ",\n\"timing\":")?;
+            serde_json::to_writer(&mut *out, timing)?;
+        }
+        writeln!(out, "}}")
+    }
+}
+
+fn entries<T: Serialize>(out: &mut impl Write, name: &str, list: &[T]) -> io::Result<()> {
+    write!(out, ",\n\"{name}\":[")?;
+    for (at, entry) in list.iter().enumerate() {
+        out.write_all(if at == 0 { b"\n" } else { b",\n" })?;
+        serde_json::to_writer(&mut *out, entry)?;
+    }
+    write!(out, "]")
 }
 
 pub(super) fn plan(snapshot: &Snapshot, schedule: &Schedule) -> Plan {
@@ -147,10 +184,11 @@ pub(super) fn plan(snapshot: &Snapshot, schedule: &Schedule) -> Plan {
         })
         .collect();
     placements.sort();
+    let mut written = Written::default();
     let mut claims: Vec<Claim> = schedule
         .openings
         .iter()
-        .map(|opening| claim(snapshot, opening))
+        .map(|opening| written.claim(snapshot, opening))
         .collect();
     claims.sort_by(|a, b| a.name.cmp(&b.name));
     let refusals = refusals(snapshot, schedule);
@@ -235,37 +273,59 @@ fn scope(why: &Why) -> (Option<&str>, Option<u32>) {
     }
 }
 
-fn claim(snapshot: &Snapshot, opening: &Opening) -> Claim {
-    let pool = snapshot.pool(opening.pool);
-    let catalog = snapshot.catalog_of(&pool.class);
-    let mut pods: Vec<String> = opening
-        .pods
-        .iter()
-        .map(|pod| snapshot.pods.pod(*pod).name.to_string())
-        .collect();
-    pods.sort();
-    Claim {
-        name: opening.handle.to_string(),
-        pool: pool.name.to_string(),
-        pods,
-        requests: ingest::written(&opening.requests),
-        requirements: opening.requirements.iter().flat_map(written).collect(),
-        instance_types: catalog
-            .map(|catalog| types_by_price(catalog, opening))
-            .unwrap_or_default(),
-        cheapest: catalog.and_then(|catalog| {
-            let first = catalog.offering(*opening.offerings.first()?);
-            Some(Bought {
-                instance_type: first.instance_type.to_string(),
-                zone: first.zone.to_string(),
-                capacity_type: first.capacity_type.to_string(),
-                price: opening.price.map(number),
-            })
-        }),
+/// Lists that were written for one claim and are the same for others, by where the planner keeps them.
+#[derive(Default)]
+struct Written {
+    requirements: HashMap<*const Requirements, Arc<Vec<Asked>>>,
+    types: HashMap<*const OfferingId, Arc<Vec<Name>>>,
+}
+
+impl Written {
+    fn claim(&mut self, snapshot: &Snapshot, opening: &Opening) -> Claim {
+        let pool = snapshot.pool(opening.pool);
+        let catalog = snapshot.catalog_of(&pool.class);
+        let mut pods: Vec<String> = opening
+            .pods
+            .iter()
+            .map(|pod| snapshot.pods.pod(*pod).name.to_string())
+            .collect();
+        pods.sort();
+        Claim {
+            name: opening.handle.to_string(),
+            pool: pool.name.to_string(),
+            pods,
+            requests: ingest::written(&opening.requests),
+            requirements: self.requirements(opening),
+            instance_types: catalog
+                .map(|catalog| self.types(catalog, opening))
+                .unwrap_or_default(),
+            cheapest: catalog.and_then(|catalog| {
+                let first = catalog.offering(*opening.offerings.first()?);
+                Some(Bought {
+                    instance_type: first.instance_type.to_string(),
+                    zone: first.zone.to_string(),
+                    capacity_type: first.capacity_type.to_string(),
+                    price: opening.price.map(number),
+                })
+            }),
+        }
+    }
+
+    fn requirements(&mut self, opening: &Opening) -> Arc<Vec<Asked>> {
+        let key = Arc::as_ptr(&opening.requirements);
+        let known = self.requirements.entry(key);
+        let write = || Arc::new(opening.requirements.iter().flat_map(written).collect());
+        known.or_insert_with(write).clone()
+    }
+
+    fn types(&mut self, catalog: &Catalog, opening: &Opening) -> Arc<Vec<Name>> {
+        let known = self.types.entry(opening.offerings.as_ptr());
+        let write = || Arc::new(types_by_price(catalog, opening));
+        known.or_insert_with(write).clone()
     }
 }
 
-fn types_by_price(catalog: &Catalog, opening: &Opening) -> Vec<String> {
+fn types_by_price(catalog: &Catalog, opening: &Opening) -> Vec<Name> {
     let mut least: BTreeMap<TypeId, Option<Price>> = BTreeMap::new();
     for id in opening.offerings.iter() {
         let price = catalog.offering(*id).price;
@@ -277,34 +337,36 @@ fn types_by_price(catalog: &Catalog, opening: &Opening) -> Vec<String> {
     }
     let mut types: Vec<_> = least
         .into_iter()
-        .map(|(id, price)| {
-            let name = catalog.instance_type(id).name.to_string();
-            (price.is_none(), price, name)
-        })
+        .map(|(id, price)| (price.is_none(), price, &catalog.instance_type(id).name))
         .collect();
     types.sort();
-    types.into_iter().map(|(_, _, name)| name).collect()
+    let name = |(_, _, name): (bool, Option<Price>, &Arc<str>)| Name(name.clone());
+    types.into_iter().map(name).collect()
 }
 
 /// As a claim's spec writes it: bounds become comparisons of their own.
 fn written(one: &Requirement) -> Vec<Asked> {
-    let write = |operator: Operator, values: Vec<String>, min_values| Asked {
+    let write = |operator: Operator, values: Vec<Name>, min_values| Asked {
         key: one.key().to_owned(),
         operator: operator.to_string(),
         values,
         min_values,
+    };
+    let bound = |operator, bound: i64| {
+        let value = Name(bound.to_string().into());
+        write(operator, vec![value], None)
     };
     let (gte, lte) = one.bounds();
     let bounded = gte.is_some() || lte.is_some();
     let mut all = match one.operator() {
         Operator::Exists if bounded => Vec::new(),
         operator => {
-            let named = one.named().iter().map(ToString::to_string).collect();
+            let named = one.named().iter().cloned().map(Name).collect();
             vec![write(operator, named, one.min_values())]
         }
     };
-    all.extend(gte.map(|bound| write(Operator::Gte, vec![bound.to_string()], None)));
-    all.extend(lte.map(|bound| write(Operator::Lte, vec![bound.to_string()], None)));
+    all.extend(gte.map(|value| bound(Operator::Gte, value)));
+    all.extend(lte.map(|value| bound(Operator::Lte, value)));
     all
 }
 

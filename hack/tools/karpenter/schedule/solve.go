@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"sort"
 	"time"
@@ -35,17 +36,41 @@ type figures struct {
 	SetupMs      float64           `json:"setupMs"`
 	SolveMs      []float64         `json:"solveMs"`
 	PeakRssKiB   int               `json:"peakRssKiB"`
-	ClaimList    []claimFigures    `json:"claimList,omitempty"`
-	Refusals     map[string]string `json:"refusals,omitempty"`
+	Plan         *plan             `json:"plan,omitempty"`
+	Refusals     map[string]string `json:"-"`
 	solve        time.Duration
 }
 
-type claimFigures struct {
+// The parts of `joiner plan -o json` that a plan is checked by.
+type plan struct {
+	Placements []placement `json:"placements"`
+	Claims     []claim     `json:"claims"`
+	Refusals   []refusal   `json:"refusals"`
+}
+
+type placement struct {
+	Pod  string `json:"pod"`
+	Node string `json:"node"`
+}
+
+type claim struct {
+	Name     string   `json:"name"`
 	Pool     string   `json:"pool"`
-	Type     string   `json:"type"`
-	Price    float64  `json:"price"`
 	Pods     []string `json:"pods"`
+	Cheapest bought   `json:"cheapest"`
 	NumTypes int      `json:"types"`
+}
+
+type bought struct {
+	Type         string  `json:"instanceType"`
+	Zone         string  `json:"zone"`
+	CapacityType string  `json:"capacityType"`
+	Price        float64 `json:"price"`
+}
+
+type refusal struct {
+	Pod string   `json:"pod"`
+	Why []string `json:"why"`
 }
 
 func schedule(all *objects, sells *catalog, asked settings) (*figures, error) {
@@ -81,7 +106,7 @@ func schedule(all *objects, sells *catalog, asked settings) (*figures, error) {
 		if pod.Spec.NodeName != "" {
 			moving.Insert(pod.UID)
 		} else if err := provisioner.Validate(ctx, pod); err != nil {
-			result.Refusals[pod.Namespace+"/"+pod.Name] = err.Error()
+			result.Refusals[key(pod)] = err.Error()
 			continue
 		}
 		pods = append(pods, pod.DeepCopy())
@@ -201,46 +226,54 @@ func fill(ctx context.Context, cluster *state.Cluster, all *objects) error {
 }
 
 func (result *figures) count(results scheduling.Results, listClaims bool) {
+	told := &plan{}
 	for _, node := range results.ExistingNodes {
 		result.OnExisting += len(node.Pods)
-	}
-	result.Placed = result.OnExisting
-	for _, claim := range results.NewNodeClaims {
-		kind, price := cheapest(claim)
-		result.Placed += len(claim.Pods)
-		result.Claims++
-		result.PricePerHour += price
-		if listClaims {
-			one := claimFigures{Pool: claim.NodePoolName, Type: kind, Price: price, NumTypes: len(claim.InstanceTypeOptions)}
-			for _, pod := range claim.Pods {
-				one.Pods = append(one.Pods, pod.Namespace+"/"+pod.Name)
-			}
-			sort.Strings(one.Pods)
-			result.ClaimList = append(result.ClaimList, one)
+		for _, pod := range node.Pods {
+			told.Placements = append(told.Placements, placement{Pod: key(pod), Node: node.Name()})
 		}
 	}
+	result.Placed = result.OnExisting
+	for at, opened := range results.NewNodeClaims {
+		first := cheapest(opened)
+		result.Placed += len(opened.Pods)
+		result.Claims++
+		result.PricePerHour += first.Price
+		one := claim{Name: fmt.Sprintf("%s-%d", opened.NodePoolName, at), Pool: opened.NodePoolName, Cheapest: first, NumTypes: len(opened.InstanceTypeOptions)}
+		for _, pod := range opened.Pods {
+			one.Pods = append(one.Pods, key(pod))
+		}
+		sort.Strings(one.Pods)
+		told.Claims = append(told.Claims, one)
+	}
 	for pod, err := range results.PodErrors {
-		result.Refusals[pod.Namespace+"/"+pod.Name] = err.Error()
+		result.Refusals[key(pod)] = err.Error()
 	}
 	result.Refused = result.Pods - result.Placed
-	if !listClaims {
-		result.Refusals = nil
+	if listClaims {
+		for pod, why := range result.Refusals {
+			told.Refusals = append(told.Refusals, refusal{Pod: pod, Why: []string{why}})
+		}
+		sort.Slice(told.Refusals, func(a, b int) bool { return told.Refusals[a].Pod < told.Refusals[b].Pod })
+		result.Plan = told
 	}
 }
 
+func key(pod *corev1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
 // The offering that Karpenter would ask for first.
-func cheapest(claim *scheduling.NodeClaim) (string, float64) {
-	name, least := "", math.MaxFloat64
+func cheapest(claim *scheduling.NodeClaim) bought {
+	least := bought{Price: math.MaxFloat64}
 	for _, kind := range claim.InstanceTypeOptions {
 		for _, offering := range kind.Offerings {
 			fits := claim.Requirements.IsCompatible(offering.Requirements, algebra.AllowUndefinedWellKnownLabels)
-			if offering.Launchable() && fits && offering.Price < least {
-				name, least = kind.Name, offering.Price
+			if offering.Launchable() && fits && offering.Price < least.Price {
+				least = bought{Type: kind.Name, Zone: offering.Zone(), CapacityType: offering.CapacityType(), Price: offering.Price}
 			}
 		}
 	}
-	if name == "" {
-		return "", 0
+	if least.Type == "" {
+		return bought{}
 	}
-	return name, least
+	return least
 }

@@ -30,16 +30,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         "main",
         "one measurement, told in order",
     ),
-    (
-        "operator/planner/examples/solve.rs",
-        "headline",
-        "one workload, told in order",
-    ),
-    (
-        "hack/xtask/src/bench/schedule/check.rs",
-        "opened",
-        "one check per line",
-    ),
 ];
 
 const DRAWERS: &[&str] = &[

@@ -8,8 +8,10 @@ use super::fill::{Tuple, conflict};
 use super::lots::LotId;
 use super::opens::Room;
 use super::run::{Run, count};
+use super::strategy::Strategy;
 use crate::snapshot::PodId;
 use crate::taints;
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 /// One choice of domains for a claim.
@@ -18,10 +20,22 @@ pub(super) struct Choice {
     alive: bool,
     /// By kind of room: claims before this one cannot take any more.
     cursors: [usize; 3],
+    /// Claims that cannot take any more, where they are not taken in order.
+    full: FxHashSet<usize>,
     /// By lot of a claim: what it becomes with this choice.
     narrowed: Vec<Known>,
     /// What can be bought, by stock.
     pub(super) lots: Vec<(usize, LotId)>,
+}
+
+/// A choice that may take more pods.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Allowed {
+    /// How crowded its domains are.
+    weight: u32,
+    at: usize,
+    /// How many it may take.
+    most: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,20 +73,45 @@ impl Run<'_> {
     /// Places some pods in one claim, new or not; how many.
     pub(super) fn buy(&mut self, ask: &Ask<'_>, choices: &mut [Choice], pods: &[PodId]) -> usize {
         loop {
-            let (front, allowed) = self.front(ask, choices);
-            if front.is_empty() {
+            let allowed = self.allowed(ask, choices);
+            let Some(lightest) = allowed.first().map(|one| one.weight) else {
                 return 0;
+            };
+            if let Some(placed) = self.buy_anywhere(ask, choices, &allowed, pods) {
+                return placed;
             }
-            let most = if ask.balances() { 1 } else { count(pods) };
-            let placed = self.buy_in_front(
-                ask,
-                choices,
-                &front,
-                &pods[..most.min(allowed).min(count(pods)) as usize],
-            );
-            match placed {
+            let front = allowed.iter().take_while(|one| one.weight == lightest);
+            let most = front.clone().map(|one| one.most).min().unwrap_or(0);
+            let front: SmallVec<[usize; 8]> = front.map(|one| one.at).collect();
+            let most = if ask.balances() { most.min(1) } else { most };
+            let pods = &pods[..most.min(count(pods)) as usize];
+            match self.buy_in_front(ask, choices, &front, pods) {
                 Some(placed) => return placed,
                 None => front.iter().for_each(|at| choices[*at].alive = false),
+            }
+        }
+    }
+
+    /// Room in claims of this run that need not be in the emptiest domain, as long as its domain may take one more.
+    fn buy_anywhere(
+        &mut self,
+        ask: &Ask<'_>,
+        choices: &mut [Choice],
+        allowed: &[Allowed],
+        pods: &[PodId],
+    ) -> Option<usize> {
+        match self.strategy {
+            Strategy::Efficient | Strategy::Largest => None,
+            Strategy::Exact => allowed.iter().find_map(|one| {
+                let most = if ask.balances() { 1 } else { one.most };
+                let pods = &pods[..most.min(count(pods)) as usize];
+                self.grow(ask, &mut choices[one.at], Room::Spare, pods)
+            }),
+            Strategy::Even => {
+                let pods = &pods[..pods.len().min(ask.need.max(1) as usize)];
+                let enough = allowed.iter().filter(|one| one.most >= count(pods));
+                let enough: SmallVec<[usize; 8]> = enough.map(|one| one.at).collect();
+                self.grow_evenly(ask, choices, &enough, pods)
             }
         }
     }
@@ -84,6 +123,11 @@ impl Run<'_> {
         front: &[usize],
         pods: &[PodId],
     ) -> Option<usize> {
+        if self.strategy == Strategy::Even {
+            let pods = &pods[..pods.len().min(ask.need.max(1) as usize)];
+            let fresh = self.best_fresh(ask, choices, front, count(pods))?;
+            return self.open(ask, fresh, pods);
+        }
         for room in [Room::Spare, Room::Target] {
             for at in front {
                 if let Some(placed) = self.grow(ask, &mut choices[*at], room, pods) {
@@ -107,34 +151,24 @@ impl Run<'_> {
         }
     }
 
-    /// The emptiest choices that may take one more, and how many each may take at least.
-    fn front(&self, ask: &Ask<'_>, choices: &[Choice]) -> (SmallVec<[usize; 8]>, u32) {
+    /// The choices that may take one more, the emptiest first.
+    fn allowed(&self, ask: &Ask<'_>, choices: &[Choice]) -> SmallVec<[Allowed; 8]> {
         let floors: SmallVec<[u32; 4]> = ask
             .rules
             .iter()
             .map(|rule| rule.floor(&self.books))
             .collect();
-        let mut front: SmallVec<[usize; 8]> = SmallVec::new();
-        let (mut lightest, mut most) = (u32::MAX, u32::MAX);
-        for (at, choice) in choices.iter().enumerate() {
-            if !choice.alive {
-                continue;
-            }
-            let allowed = self.allowance(ask, &ask.pins, &choice.domains, &floors);
-            if allowed == 0 {
-                continue;
-            }
-            let weight = self.weight(ask, &ask.pins, &choice.domains);
-            if weight < lightest {
-                front.clear();
-                (lightest, most) = (weight, u32::MAX);
-            }
-            if weight == lightest {
-                front.push(at);
-                most = most.min(allowed);
-            }
-        }
-        (front, most)
+        let alive = choices.iter().enumerate().filter(|(_, one)| one.alive);
+        let mut allowed: SmallVec<[Allowed; 8]> = alive
+            .map(|(at, choice)| Allowed {
+                weight: self.weight(ask, &ask.pins, &choice.domains),
+                at,
+                most: self.allowance(ask, &ask.pins, &choice.domains, &floors),
+            })
+            .filter(|one| one.most > 0)
+            .collect();
+        allowed.sort_unstable();
+        allowed
     }
 
     /// The next claim of this run that takes one of the pods in such room.
@@ -160,6 +194,39 @@ impl Run<'_> {
             choice.cursors[cursor] = at + 1;
         }
         choice.cursors[cursor] = self.opens.list.len();
+        None
+    }
+
+    /// The claim with the fewest pods that takes these at once, whatever type it becomes.
+    fn grow_evenly(
+        &mut self,
+        ask: &Ask<'_>,
+        choices: &mut [Choice],
+        front: &[usize],
+        pods: &[PodId],
+    ) -> Option<usize> {
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        let mut from = 0;
+        while let Some(at) = self.opens.next(Room::Any, from, &ask.wanted.amounts) {
+            open.push((self.opens.list[at].pods.len(), at));
+            from = at + 1;
+        }
+        open.sort_unstable();
+        for (_, at) in open {
+            for choice in front {
+                let choice = &mut choices[*choice];
+                if choice.full.contains(&at) {
+                    continue;
+                }
+                let lot = self.opens.list[at].lot;
+                if let Some(lot) = self.narrowed(ask, choice, lot)
+                    && let Some(growth) = self.growth(ask, (at, lot), Room::Any, count(pods))
+                {
+                    return Some(self.apply(ask, at, growth, pods));
+                }
+                choice.full.insert(at);
+            }
+        }
         None
     }
 
@@ -241,6 +308,7 @@ fn offer(choices: &mut Vec<Choice>, domains: Tuple, lot: (usize, LotId)) {
             domains,
             alive: true,
             cursors: [0; 3],
+            full: FxHashSet::default(),
             narrowed: Vec::new(),
             lots: vec![lot],
         }),

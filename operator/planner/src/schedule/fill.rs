@@ -7,6 +7,7 @@ use super::ask::Ask;
 use super::columns::{copies, take};
 use super::domains::NONE;
 use super::run::{Run, count};
+use super::strategy::Strategy;
 use crate::labels;
 use crate::requirements::{Requirements, Undefined};
 use crate::snapshot::{HostPort, PodId};
@@ -139,7 +140,11 @@ impl Run<'_> {
             if allowed == 0 {
                 continue;
             }
-            let weight = self.weight(ask, &ask.gates, &bucket.domains);
+            // Rooms in order, as long as their domain may take one more, pack more tightly than even domains do.
+            let weight = match self.strategy {
+                Strategy::Even => 0,
+                _ => self.weight(ask, &ask.gates, &bucket.domains),
+            };
             let room = if begins { bucket.room } else { 0 };
             let rank = (std::cmp::Reverse(room), weight, bucket.rooms[bucket.cursor]);
             if best.as_ref().is_none_or(|(known, ..)| rank < *known) {

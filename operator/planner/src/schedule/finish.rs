@@ -1,6 +1,7 @@
 //! What is written on the claims that were opened?
 
 use super::Opening;
+use super::columns::Amounts;
 use super::lots::LotId;
 use super::opens::Open;
 use super::run::Run;
@@ -24,12 +25,15 @@ struct Label {
     daemons: Resources,
 }
 
+/// Claims with the same load are carried by the same types, where nothing else is in the way.
+type Alike = IndexMap<(LotId, usize, Amounts), FixedBitSet, FxBuildHasher>;
 type Known = IndexMap<(LotId, FixedBitSet, Vec<u32>), Label, FxBuildHasher>;
 
 /// Decides the buying order of every opening; each choice of a zone counts for the next.
 pub(super) fn openings(run: &mut Run<'_>) -> Vec<Opening> {
     let opens = std::mem::take(&mut run.opens.list);
     let mut known: Known = IndexMap::default();
+    let mut alike: Alike = IndexMap::default();
     let mut numbers = vec![0_u32; run.tills.len()];
     let mut openings = Vec::with_capacity(opens.len());
     for open in opens {
@@ -38,7 +42,14 @@ pub(super) fn openings(run: &mut Run<'_>) -> Vec<Opening> {
             continue;
         };
         let Some(till) = &run.tills[at] else { continue };
-        let carrying = carrying(run, stock, till, &open);
+        let tight = stock.limited && !till.is_plenty(&stock.most_capacity);
+        let carrying = if tight || !open.ports.is_empty() {
+            carrying(run, stock, till, &open)
+        } else {
+            let key = (open.lot, open.rung, open.total.clone());
+            let find = || carrying(run, stock, till, &open);
+            alike.entry(key).or_insert_with(find).clone()
+        };
         let zones = zone_order(run, stock, till, open.lot);
         let key = (open.lot, carrying, zones);
         if !known.contains_key(&key) {

@@ -5,11 +5,11 @@ use super::buy::Choice;
 use super::columns::{Amounts, copies_beside};
 use super::domains::OPEN;
 use super::grow::{Cargo, Growth, most_free, plus};
-use super::lots::LotId;
+use super::lots::{LotId, Rung};
 use super::min_values;
 use super::opens::Open;
 use super::run::Run;
-use super::strategy::Strategy;
+use super::strategy::{NEAR, Strategy};
 use crate::labels;
 use crate::snapshot::PodId;
 
@@ -154,7 +154,7 @@ impl Run<'_> {
         let stock = self.ground.stocks[at].as_ref().ok()?;
         let list = &self.lots.list[growth.lot as usize];
         let target = match self.strategy {
-            Strategy::Largest => most_free(stock, list),
+            Strategy::Largest | Strategy::Even => most_free(stock, list),
             Strategy::Efficient | Strategy::Exact => {
                 stock.free[list.ladder[meant.rung].kind].clone()?
             }
@@ -181,6 +181,7 @@ impl Run<'_> {
     ) -> Option<Meant> {
         let bound = match self.strategy {
             Strategy::Exact => cap.min(most),
+            Strategy::Even => cap.min(ask.need),
             Strategy::Efficient | Strategy::Largest => cap,
         };
         let list = &self.lots.list[lot as usize];
@@ -207,34 +208,47 @@ impl Run<'_> {
         let list = &self.lots.list[lot as usize];
         let stock = self.ground.stocks[list.stock].as_ref().ok()?;
         let one = plus(cargo.total, ask, 1);
-        let mut best: Option<Meant> = None;
-        for (at, rung) in list.ladder.iter().enumerate() {
-            let Some(free) = &stock.free[rung.kind] else {
-                continue;
-            };
-            let mut carries = copies_beside(free, cargo.total, &ask.wanted.amounts).min(cap);
-            if self.strategy == Strategy::Exact {
-                carries = carries.min(most);
-            }
-            let meant = Meant {
+        let cap = match self.strategy {
+            Strategy::Exact => cap.min(most),
+            Strategy::Even => cap.min(ask.need),
+            Strategy::Efficient | Strategy::Largest => cap,
+        };
+        let candidate = |(at, rung): (usize, &Rung)| {
+            let free = stock.free[rung.kind].as_ref()?;
+            let carries = copies_beside(free, cargo.total, &ask.wanted.amounts).min(cap);
+            (carries >= ask.need && carries > 0).then_some(Meant {
                 rung: at,
                 cost: rung.cost,
                 carries,
-            };
-            let better = carries >= ask.need
-                && carries > 0
-                && best.as_ref().is_none_or(|best| self.prefers(meant, *best))
-                && self.carries(list, *rung, &one, cargo);
-            if better {
+            })
+        };
+        let may = |one: &[i64], at: usize| self.carries(list, list.ladder[at], one, cargo);
+        let mut best: Option<Meant> = None;
+        for meant in list.ladder.iter().enumerate().filter_map(candidate) {
+            let better = best.as_ref().is_none_or(|best| self.prefers(meant, *best));
+            if better && may(&one, meant.rung) {
                 best = Some(meant);
             }
         }
-        best
+        let cheapest = best?;
+        if !matches!(self.strategy, Strategy::Efficient | Strategy::Exact) {
+            return best;
+        }
+        // A roomier type that is hardly dearer for each pod saves claims.
+        let mut roomy = cheapest;
+        for meant in list.ladder.iter().enumerate().filter_map(candidate) {
+            let roomier = meant.carries > roomy.carries && meant.near(cheapest);
+            if roomier && may(&one, meant.rung) {
+                roomy = meant;
+            }
+        }
+        Some(roomy)
     }
 
     fn prefers(&self, one: Meant, other: Meant) -> bool {
         match self.strategy {
             Strategy::Largest => one.carries > other.carries,
+            Strategy::Even => one.cost < other.cost,
             Strategy::Efficient | Strategy::Exact => {
                 let (a, b) = (
                     per_pod(one.cost, other.carries),
@@ -288,6 +302,17 @@ impl Run<'_> {
             domain if domain < OPEN => till.crowd_in(&zones[domain as usize]),
             _ => 0,
         }
+    }
+}
+
+impl Meant {
+    /// Hardly dearer for each pod than the other.
+    fn near(self, other: Self) -> bool {
+        let (a, b) = (
+            per_pod(self.cost, other.carries),
+            per_pod(other.cost, self.carries),
+        );
+        a.saturating_mul(100) <= b.saturating_mul(u128::from(100 + NEAR))
     }
 }
 

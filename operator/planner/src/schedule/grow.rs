@@ -8,6 +8,7 @@ use super::min_values;
 use super::opens::{Open, Room};
 use super::run::Run;
 use super::stock::Stock;
+use super::strategy::Strategy;
 use crate::snapshot::{HostPort, MinValuesPolicy, PodId};
 
 /// What a claim becomes when it takes `count` more pods.
@@ -109,9 +110,12 @@ impl Run<'_> {
         if moved {
             self.recount(at, before);
         }
-        self.opens.list[at]
-            .shapes
-            .push((ask.wanted.id, growth.count));
+        match self.opens.list[at].shapes.last_mut() {
+            Some((known, count)) if *known == ask.wanted.id => *count += growth.count,
+            _ => self.opens.list[at]
+                .shapes
+                .push((ask.wanted.id, growth.count)),
+        }
         self.count_in_open(&ask.wanted.counted, at, growth.count);
         self.settle(super::Spot::Opening(super::index(at)), placed);
         placed.len()
@@ -131,7 +135,7 @@ impl Run<'_> {
             return;
         };
         // A limit that was in the way may have been given back since: then a cheaper type can carry the claim again.
-        let from = if stock.limited { 0 } else { open.rung };
+        let from = if till.is_tight() { 0 } else { open.rung };
         let carries = |rung: &Rung| {
             stock.carries(rung.kind, cargo.total, cargo.ports)
                 && (!stock.limited || till.within_limits(&stock.capacity[rung.kind], cargo.held))
@@ -143,7 +147,13 @@ impl Run<'_> {
             .unwrap_or_default();
         let any = most_free(stock, lot);
         if stock.limited {
-            let held = first_takes(stock, lot, rung, cargo);
+            let held = match self.strategy {
+                Strategy::Even if open.held.iter().all(|held| *held == 0) => {
+                    most_capacity(stock, lot.ladder.iter().filter(|rung| carries(rung)))
+                }
+                Strategy::Even => larger(&open.held, &stock.capacity[lot.ladder[rung].kind]),
+                _ => first_takes(stock, lot, rung, cargo),
+            };
             till.hold(&open.held, &held);
             self.opens.list[at].held = held;
         }
@@ -279,6 +289,19 @@ fn first_takes(stock: &Stock<'_>, lot: &Lot, rung: usize, cargo: Cargo<'_>) -> A
         }
     }
     most
+}
+
+/// Per column the most that any of these types takes: as Karpenter holds it, and as who fills claims evenly must.
+fn most_capacity<'r>(stock: &Stock<'_>, rungs: impl Iterator<Item = &'r Rung>) -> Amounts {
+    rungs.fold(Amounts::new(), |most, rung| {
+        larger(&most, &stock.capacity[rung.kind])
+    })
+}
+
+fn larger(some: &[i64], others: &[i64]) -> Amounts {
+    let known = |at: usize| some.get(at).copied().unwrap_or(0);
+    let pairs = others.iter().enumerate();
+    pairs.map(|(at, other)| known(at).max(*other)).collect()
 }
 
 /// What the claim carries, with the shared volumes the pods bring along.

@@ -54,8 +54,21 @@ pub(super) struct Taken {
     pub(super) attached: Vec<Text>,
 }
 
-/// Smaller is better: pods without a place, claims without a price, price, claims.
-pub(super) type Worth = (Reverse<usize>, usize, u64, usize);
+/// What a run achieved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Worth {
+    pub(super) placed: usize,
+    pub(super) unpriced: usize,
+    pub(super) price: u64,
+    pub(super) claims: usize,
+}
+
+impl Worth {
+    /// Smaller is better, before any price: pods without a place, claims without a price.
+    pub(super) fn without(self) -> (Reverse<usize>, usize) {
+        (Reverse(self.placed), self.unpriced)
+    }
+}
 
 /// What became of a queued shape.
 enum Served {
@@ -150,19 +163,14 @@ impl<'g> Run<'g> {
         self.budget - self.left
     }
 
-    /// Could another way to fill claims give another plan?
+    /// Could another way to fill rooms and claims give a better plan?
     pub(super) fn could_differ(&self) -> bool {
         let pods: usize = self.opens.list.iter().map(|open| open.pods.len()).sum();
-        pods > 1 || (pods == 1 && !self.refused.is_empty())
+        pods > 1 || (!self.refused.is_empty() && !self.schedule.placements.is_empty())
     }
 
-    /// Smaller is better: pods without a place, claims without a price, price, claims.
-    pub(super) fn worth(&self) -> Worth {
-        self.worth_with(&self.lots)
-    }
-
-    /// The same while its lots are lent to another run.
-    pub(super) fn worth_with(&self, lots: &Lots) -> Worth {
+    /// What it achieved, read with the lots its claims are in.
+    pub(super) fn worth(&self, lots: &Lots) -> Worth {
         let (mut unpriced, mut price) = (0, 0_u64);
         for open in &self.opens.list {
             let rung = lots.list[open.lot as usize].ladder[open.rung];
@@ -172,8 +180,12 @@ impl<'g> Run<'g> {
                 unpriced += 1;
             }
         }
-        let placed = self.schedule.placements.len();
-        (Reverse(placed), unpriced, price, self.opens.list.len())
+        Worth {
+            placed: self.schedule.placements.len(),
+            claims: self.opens.list.len(),
+            unpriced,
+            price,
+        }
     }
 
     /// Gives the pods of one shape their places, as far as there are any.

@@ -33,6 +33,8 @@ pub(super) struct Stock<'a> {
     pub(super) load: Vec<Load>,
     /// By type, with `nodes` as one each.
     pub(super) capacity: Vec<Amounts>,
+    /// By column the most any type has.
+    pub(super) most_capacity: Amounts,
     pub(super) limited: bool,
     /// Do daemons take host ports on any type?
     pub(super) daemon_ports: bool,
@@ -65,6 +67,7 @@ impl<'a> Stock<'a> {
             free: Vec::new(),
             load: Vec::new(),
             capacity: Vec::new(),
+            most_capacity: Amounts::new(),
             limited: !pool.limits.is_empty(),
             daemon_ports: false,
             zones: zones_of(catalog),
@@ -109,8 +112,12 @@ impl<'a> Stock<'a> {
             self.free.push((!overdrawn).then_some(free));
             self.daemon_ports |= !load.ports.is_empty();
             self.load.push(load);
-            self.capacity
-                .push(columns.lower(&kind.capacity.clone().with(ResourceName::Nodes, 1)));
+            let capacity = columns.lower(&kind.capacity.clone().with(ResourceName::Nodes, 1));
+            self.most_capacity.resize(capacity.len(), 0);
+            for (most, capacity) in self.most_capacity.iter_mut().zip(&capacity) {
+                *most = (*most).max(*capacity);
+            }
+            self.capacity.push(capacity);
         }
     }
 

@@ -6,6 +6,7 @@ use super::stock::Stock;
 use crate::labels;
 use crate::resources::{ResourceName, Resources};
 use crate::snapshot::{NodeId, Pool, WhatIf};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ pub(super) struct Till {
     /// How many claims may be unregistered at once.
     pub(super) allowed: u32,
     pub(super) opened: u32,
+    /// A limit was in the way of something in this run.
+    tight: Cell<bool>,
 }
 
 impl Till {
@@ -33,6 +36,7 @@ impl Till {
             unregistered: counted.unregistered,
             allowed: guard.map_or(u32::MAX, |guard| guard.allowed(counted.nodes)),
             opened: 0,
+            tight: Cell::new(false),
         }
     }
 
@@ -46,7 +50,22 @@ impl Till {
         let fits = |((capacity, left), held): ((&i64, &i64), &i64)| {
             *left == i64::MAX || *capacity <= left.saturating_add(*held)
         };
-        capacity.iter().zip(&self.left).zip(held).all(fits)
+        let within = capacity.iter().zip(&self.left).zip(held).all(fits);
+        if !within {
+            self.tight.set(true);
+        }
+        within
+    }
+
+    /// Was a limit in the way of anything yet?
+    pub(super) fn is_tight(&self) -> bool {
+        self.tight.get()
+    }
+
+    /// Would even so much stay within what the limits leave? Then they are in nobody's way.
+    pub(super) fn is_plenty(&self, capacity: &[i64]) -> bool {
+        let fits = |(capacity, left): (&i64, &i64)| capacity <= left;
+        capacity.iter().zip(&self.left).all(fits)
     }
 
     /// A claim that held one amount now holds another.

@@ -131,14 +131,23 @@ impl Pods {
     ///
     /// Order of shapes: passed over before, then cpu and memory descending, then the oldest pod, then its name.
     pub fn gather(list: impl IntoIterator<Item = (Pod, Shape)>) -> Self {
-        let mut list: Vec<(Pod, Shape)> = list.into_iter().collect();
-        for (_, shape) in &mut list {
+        let mut groups: IndexMap<Shape, Vec<Pod>, FxBuildHasher> = IndexMap::default();
+        for (pod, shape) in list {
+            groups.entry(shape).or_default().push(pod);
+        }
+        Self::of_groups(groups)
+    }
+
+    /// The same for pods that are grouped already, as far as whoever read them could tell.
+    pub fn of_groups(list: impl IntoIterator<Item = (Shape, Vec<Pod>)>) -> Self {
+        let mut list: Vec<(Shape, Vec<Pod>)> = list.into_iter().collect();
+        for (shape, _) in &mut list {
             shape.resolve();
         }
         blank_what_nobody_asks_for(&mut list);
         let mut groups: IndexMap<Shape, Vec<Pod>, FxBuildHasher> = IndexMap::default();
-        for (pod, shape) in list {
-            groups.entry(shape).or_default().push(pod);
+        for (shape, mut pods) in list {
+            groups.entry(shape).or_default().append(&mut pods);
         }
         for members in groups.values_mut() {
             members.sort_unstable_by(|a, b| {
@@ -235,11 +244,11 @@ impl Shape {
 
 /// Labels that no selector asks for, the namespace if there are no selectors, and the names of claims that one pod has for
 /// itself make no difference to where a pod can go.
-fn blank_what_nobody_asks_for(list: &mut [(Pod, Shape)]) {
+fn blank_what_nobody_asks_for(list: &mut [(Shape, Vec<Pod>)]) {
     let mut keys: BTreeSet<Text> = BTreeSet::new();
     let mut selected = false;
-    let mut users: BTreeMap<Text, u32> = BTreeMap::new();
-    for (_, shape) in list.iter() {
+    let mut users: BTreeMap<Text, usize> = BTreeMap::new();
+    for (shape, pods) in list.iter() {
         let spreads = shape.spreads.iter().map(|spread| spread.selector.as_ref());
         let terms = shape.pod_terms().map(|term| term.selector.as_ref());
         for selector in spreads.chain(terms).flatten() {
@@ -251,10 +260,10 @@ fn blank_what_nobody_asks_for(list: &mut [(Pod, Shape)]) {
             }
         }
         for volume in &shape.volumes {
-            *users.entry(volume.claim.clone()).or_default() += 1;
+            *users.entry(volume.claim.clone()).or_default() += pods.len();
         }
     }
-    for (_, shape) in list {
+    for (shape, _) in list {
         shape.labels.retain(|(key, _)| keys.contains(key));
         if !selected {
             shape.namespace = Text::default();

@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::Value;
 
 use super::amount::{self, Amounts};
-use super::labels::{expressions, term_holds, tolerated};
+use super::labels::{Expression, expressions, term_holds, tolerated};
 use super::topology;
+
+const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// A place with what is on it.
 #[derive(Default)]
@@ -89,11 +91,23 @@ impl<'a> World<'a> {
         let types = list(catalog, "/instanceTypes");
         let mut zones: BTreeSet<String> = spots
             .iter()
-            .filter_map(|spot| spot.labels.get("topology.kubernetes.io/zone").cloned())
+            .filter_map(|spot| spot.labels.get(ZONE).cloned())
+            .collect();
+        // Where a pool may buy something: other zones are no domains for anybody.
+        let allowed: Vec<Vec<Expression>> = of("NodePool")
+            .map(|pool| expressions(list(pool, "/spec/template/spec/requirements")))
             .collect();
         for offering in types.iter().flat_map(|kind| list(kind, "/offerings")) {
             if offering.get("available").and_then(Value::as_bool) != Some(false) {
-                zones.insert(offered(offering, "topology.kubernetes.io/zone"));
+                let zone = offered(offering, ZONE);
+                let has = BTreeMap::from([(ZONE.to_owned(), zone.clone())]);
+                let buys = |pool: &Vec<Expression>| {
+                    let mut asked = pool.iter().filter(|one| one.key == ZONE);
+                    asked.all(|one| term_holds(std::slice::from_ref(one), &has))
+                };
+                if allowed.iter().any(buys) {
+                    zones.insert(zone);
+                }
             }
         }
         Self {
@@ -185,7 +199,7 @@ impl<'a> World<'a> {
         };
         let there = list(sold, "/offerings").iter().any(|offering| {
             offering.get("available").and_then(Value::as_bool) != Some(false)
-                && offered(offering, "topology.kubernetes.io/zone") == zone
+                && offered(offering, ZONE) == zone
                 && offered(offering, "karpenter.sh/capacity-type") == capacity
         });
         if !there {
@@ -198,25 +212,7 @@ impl<'a> World<'a> {
             wrong.push(format!("{named}: of no pool"));
             return Spot::default();
         };
-        let mut has = labels(pool, "/spec/template/metadata/labels");
-        for one in list(claim, "/requirements")
-            .iter()
-            .chain(list(sold, "/requirements"))
-        {
-            if let ("In", [first, ..]) = (text(one, "/operator"), list(one, "/values")) {
-                has.entry(text(one, "/key").to_owned())
-                    .or_insert_with(|| first.as_str().unwrap_or("").to_owned());
-            }
-        }
-        for (key, value) in [
-            ("node.kubernetes.io/instance-type", kind),
-            ("topology.kubernetes.io/zone", zone),
-            ("karpenter.sh/capacity-type", capacity),
-            ("karpenter.sh/nodepool", text(claim, "/pool")),
-            ("kubernetes.io/hostname", named),
-        ] {
-            has.insert(key.to_owned(), value.to_owned());
-        }
+        let has = labels_of(claim, sold, pool);
         for one in expressions(list(pool, "/spec/template/spec/requirements")) {
             if !term_holds(std::slice::from_ref(&one), &has) && one.operator != "Exists" {
                 wrong.push(format!("{named}: its pool does not allow {}", one.key));
@@ -305,6 +301,28 @@ impl<'a> World<'a> {
             }
         }
     }
+}
+
+/// What the node of a claim will be labelled with.
+fn labels_of(claim: &Value, sold: &Value, pool: &Value) -> BTreeMap<String, String> {
+    let mut has = labels(pool, "/spec/template/metadata/labels");
+    let asked = list(claim, "/requirements").iter();
+    for one in asked.chain(list(sold, "/requirements")) {
+        if let ("In", [first, ..]) = (text(one, "/operator"), list(one, "/values")) {
+            has.entry(text(one, "/key").to_owned())
+                .or_insert_with(|| first.as_str().unwrap_or("").to_owned());
+        }
+    }
+    for (key, path) in [
+        ("node.kubernetes.io/instance-type", "/cheapest/instanceType"),
+        (ZONE, "/cheapest/zone"),
+        ("karpenter.sh/capacity-type", "/cheapest/capacityType"),
+        ("karpenter.sh/nodepool", "/pool"),
+        ("kubernetes.io/hostname", "/name"),
+    ] {
+        has.insert(key.to_owned(), text(claim, path).to_owned());
+    }
+    has
 }
 
 fn standing(node: &Value) -> Spot {

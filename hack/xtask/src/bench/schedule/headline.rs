@@ -62,7 +62,7 @@ fn kind(names: &Names, at: usize, dice: &mut Dice) -> (Value, Value) {
         8 => json!({ "nodeSelector": { ZONE: &names.zones[at % 3] } }),
         _ => json!({}),
     };
-    let cpu = dice.between(1, 20) * 50 + at % 7;
+    let cpu = dice.between(1, 40) * 50 + at % 7;
     let memory = dice.between(1, 16) * 128 + at % 11;
     (
         more,

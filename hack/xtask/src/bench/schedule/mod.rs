@@ -3,15 +3,6 @@
 //! Both schedulers get the same files. Only solving is timed, on both sides; every plan of ours is checked in the same run
 //! by code that knows nothing of the planner.
 
-#![allow(
-    clippy::must_use_candidate,
-    clippy::return_self_not_must_use,
-    clippy::unused_self,
-    clippy::unnecessary_debug_formatting,
-    clippy::manual_checked_ops,
-    reason = "a bench, read as a script"
-)]
-
 pub mod amount;
 pub mod check;
 pub mod cluster;
@@ -55,9 +46,12 @@ pub struct Options {
     /// The other scheduler's workers: 1 is its default (one per core it requests), 5 is what its own benchmark takes.
     #[arg(long, default_value_t = 1)]
     workers: u32,
-    /// Write the first fifty random clusters with the other scheduler's figures into this file.
+    /// Write the random clusters with the other scheduler's figures into this file.
     #[arg(long)]
     record: Option<PathBuf>,
+    /// Measure this program instead of building one.
+    #[arg(long)]
+    joiner: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -68,7 +62,7 @@ pub enum Against {
 pub fn run(options: &Options) -> Result<()> {
     let folder = crate::root().join("target/bench/schedule");
     std::fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
-    let joiner = Joiner::built()?;
+    let joiner = Joiner::ready(options.joiner.as_deref())?;
     let karpenter = match options.against {
         Some(Against::Karpenter) => Some(Karpenter {
             binary: crate::tools::karpenter_schedule()?,
@@ -132,7 +126,7 @@ fn timed(
         let findings = check::check(&workload.objects, &workload.catalog, &plan);
         drop(plan);
         let theirs = match karpenter {
-            Some(karpenter) => Some(karpenter.plan(&files, workload.ignore_preferences, true)?),
+            Some(karpenter) => Some(karpenter.plan(&files, workload.ignore_preferences)?),
             None => None,
         };
         println!("{}", line(&name, &ours, theirs.as_ref(), findings.len()));

@@ -63,8 +63,11 @@ pub fn write(below: &Path, workload: &Workload) -> Result<Files> {
 }
 
 impl Joiner {
-    /// Built as users run it.
-    pub fn built() -> Result<Self> {
+    /// The one that is named, or one built as users run it.
+    pub fn ready(named: Option<&Path>) -> Result<Self> {
+        if let Some(path) = named {
+            return Ok(Self(path.to_owned()));
+        }
         super::super::cargo(&[
             "build",
             "--release",
@@ -110,32 +113,43 @@ impl Joiner {
 }
 
 impl Karpenter {
-    pub fn plan(&self, files: &Files, ignore: bool, warm: bool) -> Result<Figures> {
-        let mut command = Command::new(&self.binary);
+    pub fn plan(&self, files: &Files, ignore: bool) -> Result<Figures> {
         // A warm run of the same question; of a part of it where the whole would take minutes.
-        let warm = if warm { files.pending.min(2000) } else { 0 };
+        let warm = files.pending.min(2000).to_string();
+        let mut command = self.asked(files, ignore);
+        command.args(["-warm", &warm]);
+        Ok(said(&answer(command, &[0])?))
+    }
+
+    /// With the plan itself, as far as it can be checked.
+    pub fn listed(&self, files: &Files, ignore: bool) -> Result<(Figures, Value)> {
+        let mut command = self.asked(files, ignore);
+        command.arg("-claims");
+        let mut answer = answer(command, &[0])?;
+        let plan = answer.get_mut("plan").map(Value::take);
+        Ok((said(&answer), plan.unwrap_or_default()))
+    }
+
+    fn asked(&self, files: &Files, ignore: bool) -> Command {
+        let mut command = Command::new(&self.binary);
+        let policy = if ignore { "Ignore" } else { "Respect" };
         command
-            .args([
-                "-warm",
-                &warm.to_string(),
-                "-workers",
-                &self.workers.to_string(),
-            ])
-            .args(["-limit", &format!("{}s", self.patience), "-f"])
+            .args(["-workers", &self.workers.to_string()])
+            .args(["-limit", &format!("{}s", self.patience)])
+            .args(["-preference-policy", policy, "-f"])
             .arg(&files.objects)
             .arg("-catalog")
-            .arg(&files.catalog)
-            .args([
-                "-preference-policy",
-                if ignore { "Ignore" } else { "Respect" },
-            ]);
-        let said = answer(command, &[0])?;
-        Ok(Figures {
-            peak_kib: whole(&said, "peakRssKiB"),
-            solve_ms: times(&said),
-            unfinished: said.get("unfinished") == Some(&Value::Bool(true)),
-            ..figures(&said)
-        })
+            .arg(&files.catalog);
+        command
+    }
+}
+
+fn said(answer: &Value) -> Figures {
+    Figures {
+        peak_kib: whole(answer, "peakRssKiB"),
+        solve_ms: times(answer),
+        unfinished: answer.get("unfinished") == Some(&Value::Bool(true)),
+        ..figures(answer)
     }
 }
 

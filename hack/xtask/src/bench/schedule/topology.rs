@@ -129,22 +129,35 @@ fn apart(world: &World<'_>, classes: &[Class], one: &Asked<'_>, wrong: &mut Vec<
 
 fn near(world: &World<'_>, classes: &[Class], one: &Asked<'_>, wrong: &mut Vec<String>) {
     let counts = counts(world, classes, one);
-    let all: usize = counts.values().sum();
     let key = text(one.term, "/topologyKey");
+    let mut askers: BTreeMap<&str, usize> = BTreeMap::new();
     for pod in &one.pods {
-        let place = domain(world, world.spot_of[pod], key);
-        let there = place
-            .and_then(|place| counts.get(place))
-            .copied()
-            .unwrap_or(0);
-        let own = is_self(world, one, *pod);
-        // The first of its kind has nobody to be near to.
-        let first = own == 1 && all == 1;
-        if there <= own && !first {
-            let name = text(world.pods[*pod], "/metadata/name");
-            wrong.push(format!("{name}: near nobody in {place:?}"));
+        let name = text(world.pods[*pod], "/metadata/name");
+        let Some(place) = domain(world, world.spot_of[pod], key) else {
+            wrong.push(format!("{name}: near nobody, its node has no {key}"));
+            continue;
+        };
+        *askers.entry(place).or_default() += is_self(world, one, *pod);
+        if counts.get(place).is_none_or(|there| *there == 0) {
+            wrong.push(format!("{name}: near nobody in {place}"));
         }
     }
+    // Where nobody is but who asks, one of them came first. Only the first of all its kind may.
+    let begun = |place: &&str| counts.get(place) == askers.get(place);
+    let begun: Vec<&str> = askers.keys().copied().filter(begun).collect();
+    if begun.len() > 1 || (begun.len() == 1 && runs_already(world, one)) {
+        wrong.push(format!("{}: begun anew in {begun:?}", one.term));
+    }
+}
+
+/// Does a pod that the term selects run anywhere in the cluster?
+fn runs_already(world: &World<'_>, one: &Asked<'_>) -> bool {
+    world.spot_of.keys().any(|pod| {
+        let object = world.pods[*pod];
+        !text(object, "/spec/nodeName").is_empty()
+            && text(object, "/metadata/namespace") == one.namespace
+            && is_self(world, one, *pod) == 1
+    })
 }
 
 /// Only where all pods that count also ask: others may come later and spoil it, as Kubernetes allows.

@@ -158,7 +158,7 @@ proptest! {
         let snapshot = world(&lines.join("\n"));
         let view = WhatIf::nothing_changes(&snapshot);
         let ground = Ground::of(&snapshot, None);
-        for strategy in [Way::Efficient, Way::Largest, Way::Exact] {
+        for strategy in [Way::Efficient, Way::Largest, Way::Exact, Way::Even] {
             let schedule = Run::new(&ground, &view, Budget::UNLIMITED, (strategy, Lots::default())).served().finish();
             Checked::new(&snapshot, &schedule).all();
         }
