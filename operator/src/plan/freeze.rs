@@ -7,14 +7,12 @@ use jiff::Timestamp;
 use planner::snapshot::{
     Claim, MinValuesPolicy, Node, Options, Pod, Pods, PoolState, PreferencePolicy, Shape,
 };
-use planner::taints::lasting;
-use planner::{ClassRef, ResourceName, Resources, Snapshot};
+use planner::{ClassRef, Snapshot};
 
 use super::catalog::Goods;
 use super::gather::Gathered;
-use super::seen::{ClaimSeen, NodeSeen, PodSeen};
 use super::trouble::Trouble;
-use crate::ingest::volume::Storage;
+use crate::snapshot::settle::{Rooms, join};
 
 /// What flags decide.
 pub(super) struct Flags {
@@ -120,7 +118,10 @@ fn places(all: &mut Gathered, warnings: &mut Vec<String>) -> (Vec<Node>, Vec<Cla
         let named = claim.node_name.as_ref().and_then(|name| by_name.get(name));
         let known = claim.provider_id.as_ref().and_then(|id| by_id.get(id));
         match named.or(known) {
-            Some(at) => join(&mut seen[*at], &claim),
+            Some(at) => {
+                let node = &mut seen[*at].node;
+                join(node, &claim.claim, &claim.startup_taints, claim.initialized);
+            }
             None if claim.provider_id.is_none() && !claim.counts_as_room => {
                 let name = &claim.claim.name;
                 warnings.push(format!(
@@ -143,86 +144,19 @@ fn places(all: &mut Gathered, warnings: &mut Vec<String>) -> (Vec<Node>, Vec<Cla
     (nodes.collect(), flying)
 }
 
-/// What a claim says about its node.
-fn join(seen: &mut NodeSeen, claim: &ClaimSeen) {
-    let node = &mut seen.node;
-    node.initialized = claim.initialized;
-    node.leaving |= claim.claim.leaving;
-    node.taints = lasting(&node.taints, &claim.startup_taints, claim.initialized);
-    if !claim.initialized
-        && let Some((capacity, allocatable)) = &claim.claim.told
-    {
-        // Devices register late: until then the cloud's word counts.
-        node.capacity = node.capacity.larger(capacity);
-        node.allocatable = node.allocatable.larger(allocatable);
-    }
-}
-
 /// Pods to place, and on the nodes what the others take.
 fn pods(all: Gathered, nodes: &mut [Node], warnings: &mut Vec<String>) -> Pods {
-    let at: HashMap<Arc<str>, usize> = nodes
-        .iter()
-        .enumerate()
-        .map(|(at, node)| (node.name.clone(), at))
-        .collect();
-    let (shapes, storage) = (all.shapes, all.storage);
-    let mut lost = 0;
+    let mut rooms = Rooms::new(nodes, &all.storage);
     let mut list: Vec<(Pod, Shape)> = Vec::with_capacity(all.pods.len());
     for seen in all.pods {
-        let node = seen.node.as_ref().map(|name| at.get(name));
-        match node {
-            None => {
-                let shape = with_volumes(shapes.get(seen.shape), &seen, &storage);
-                list.push((seen.pod, shape));
-            }
-            Some(None) => lost += 1,
-            Some(Some(at)) => {
-                let node = &mut nodes[*at];
-                let shape = with_volumes(shapes.get(seen.shape), &seen, &storage);
-                list.extend(on_node(node, seen, shape));
-            }
-        }
+        let shape = all.shapes.get(seen.shape).clone();
+        list.extend(rooms.settle(seen.seen, shape));
     }
+    let lost = rooms.lost();
     if lost > 0 {
         warnings.push(format!(
             "{lost} pods are on nodes that are not in the input and were left out"
         ));
     }
     Pods::gather(list)
-}
-
-/// A pod that is on a node: to be moved, or counted where it is. One that is on its way out counts for nobody's spread.
-fn on_node(node: &mut Node, seen: PodSeen, shape: Shape) -> Option<(Pod, Shape)> {
-    if node.leaving && !seen.daemon && !seen.ending {
-        return Some((seen.pod, shape));
-    }
-    take_room(node, seen.daemon, &shape);
-    let mut bound = seen.pod.on(node.name.clone());
-    bound.pending = false;
-    // What cannot be read about a pod that runs does not matter any more.
-    let shape = Shape {
-        unreadable: Vec::new(),
-        ..shape
-    };
-    (!seen.ending).then_some((bound, shape))
-}
-
-fn with_volumes(shape: &Shape, seen: &PodSeen, storage: &Storage) -> Shape {
-    let mut shape = shape.clone();
-    for claim in &seen.claims {
-        match storage.volume(claim) {
-            Ok(volume) => shape.volumes.push(volume),
-            Err(why) => shape.unreadable.push(why),
-        }
-    }
-    shape
-}
-
-fn take_room(node: &mut Node, daemon: bool, shape: &Shape) {
-    let takes: Resources = shape.requests.clone().with(ResourceName::Pods, 1);
-    if daemon {
-        node.daemons = node.daemons.plus(&takes);
-    }
-    node.used = node.used.plus(&takes);
-    node.ports.extend(shape.ports.iter().copied());
 }

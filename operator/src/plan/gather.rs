@@ -20,6 +20,7 @@ use super::trouble::Trouble;
 use crate::ingest;
 use crate::ingest::file::{self, Misread};
 use crate::ingest::volume::{self, Storage};
+use crate::snapshot::settle::Seen;
 
 /// Everything that was read, lowered to planner values.
 pub(super) struct Gathered {
@@ -125,14 +126,15 @@ impl Gathered {
         let uid = pod.metadata.uid.as_deref().map_or(name.clone(), Arc::from);
         let created = ingest::pod::created(&pod);
         let shape = self.shapes.intern(shape);
-        self.pods.push(PodSeen {
+        let seen = Seen {
             pod: planner::snapshot::Pod::pending(name, uid, created),
-            shape,
             node: node.map(Arc::from),
             claims: volume::mounted(&pod),
             daemon,
             ending,
-        });
+            moves: !daemon && !ending,
+        };
+        self.pods.push(PodSeen { seen, shape });
         Ok(())
     }
 
