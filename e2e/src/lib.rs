@@ -15,6 +15,7 @@ pub mod adapter;
 pub mod apply;
 pub mod audit;
 pub mod binary;
+pub mod binding;
 pub mod cluster;
 pub mod conformance;
 pub mod demo;

@@ -5,10 +5,12 @@
 use crds::karpenter::{NodeClaim, NodePool};
 use crds::openstack::v1::OpenStackNodeClass;
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, PersistentVolumeClaim, Pod, Secret};
+use k8s_openapi::api::core::v1::{
+    ConfigMap, Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, Secret,
+};
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use k8s_openapi::api::storage::v1::VolumeAttachment;
+use k8s_openapi::api::storage::v1::{CSINode, StorageClass, VolumeAttachment};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Api, Client};
 
@@ -68,6 +70,12 @@ pub const GRANTS: &[Grant] = &[
     )
     .only(&["kube-system"]),
     cluster(
+        "",
+        "namespaces",
+        READ,
+        "affinities of pods may select namespaces by their labels",
+    ),
+    cluster(
         "apps",
         "daemonsets",
         READ,
@@ -83,7 +91,25 @@ pub const GRANTS: &[Grant] = &[
         "",
         "persistentvolumeclaims",
         READ,
-        "which volumes belong to pods that stay on a node to its end",
+        "which volumes a pod needs, and which stay on a node to its end",
+    ),
+    cluster(
+        "",
+        "persistentvolumes",
+        READ,
+        "from where the volumes of a pod are reached",
+    ),
+    cluster(
+        "storage.k8s.io",
+        "storageclasses",
+        READ,
+        "from where volumes that are not made yet will be reached",
+    ),
+    cluster(
+        "storage.k8s.io",
+        "csinodes",
+        READ,
+        "how many volumes a node takes",
     ),
     cluster(
         "storage.k8s.io",
@@ -248,6 +274,18 @@ impl Access {
     }
 
     pub fn volume_claims(&self) -> Api<PersistentVolumeClaim> {
+        Api::all(self.client.clone())
+    }
+
+    pub fn volumes(&self) -> Api<PersistentVolume> {
+        Api::all(self.client.clone())
+    }
+
+    pub fn storage_classes(&self) -> Api<StorageClass> {
+        Api::all(self.client.clone())
+    }
+
+    pub fn csi_nodes(&self) -> Api<CSINode> {
         Api::all(self.client.clone())
     }
 

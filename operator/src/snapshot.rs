@@ -2,20 +2,26 @@
 //!
 //! Refused while the mirror is incomplete or behind our own writes: planning on less than we did ourselves buys twice.
 
+mod places;
+pub mod settle;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crds::karpenter::NodeClaim;
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
-use planner::labels::{self, WellKnown};
-use planner::snapshot::{Daemon, MinValuesPolicy, Pods};
-use planner::taints::{UNREGISTERED, lasting};
-use planner::{Resources, Snapshot, snapshot};
+use planner::labels::WellKnown;
+use planner::snapshot::{Daemon, MinValuesPolicy, Options, Pods, PoolState};
+use planner::{Catalog, Snapshot, snapshot};
 
+use self::settle::{Rooms, Seen, is_unreadable};
 use crate::hub::Hub;
 use crate::ingest;
-use crate::mirror::Mirror;
+use crate::ingest::volume::{self, Storage};
+use crate::mirror::{self, Mirror};
 
 /// Why there is no snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,43 +32,71 @@ pub enum Behind {
     Own { name: String },
 }
 
-/// Freezes capacity first and pending pods last: a pod that was bound meanwhile then counts once.
+/// By uid: how often planning ended before it came to this pod. Those go first.
+pub type PassedOver = BTreeMap<Arc<str>, u32>;
+
 pub async fn freeze(hub: &Hub) -> Result<Snapshot, Behind> {
-    let mirror = &hub.mirror;
-    if let Some(kind) = mirror.incomplete() {
+    freeze_after(hub, &PassedOver::new()).await
+}
+
+pub async fn freeze_after(hub: &Hub, passed_over: &PassedOver) -> Result<Snapshot, Behind> {
+    if let Some(kind) = hub.mirror.incomplete() {
         return Err(Behind::Incomplete { kind });
     }
     caught_up(hub).await?;
-    let mut frozen = Snapshot::empty(hub.clock.now());
     let catalogs = hub.providers.all().into_iter();
-    frozen.catalogs = catalogs
+    let catalogs: Vec<Catalog> = catalogs
         .filter_map(|(_, known)| known.catalog().map(|catalog| (*catalog).clone()))
         .collect();
-    frozen.options.well_known = well_known(&frozen);
-    frozen.options.min_values = if hub.settings.min_values_strict {
-        MinValuesPolicy::Strict
-    } else {
-        MinValuesPolicy::BestEffort
+    let options = Options {
+        well_known: well_known(&catalogs),
+        min_values: if hub.settings.min_values_strict {
+            MinValuesPolicy::Strict
+        } else {
+            MinValuesPolicy::BestEffort
+        },
+        ..Options::default()
     };
+    let mut frozen = Snapshot::empty(hub.clock.now());
+    frozen.catalogs = catalogs;
+    frozen.options = options;
+    Ok(fill(frozen, &hub.mirror, passed_over))
+}
+
+/// Does any pod wait for a place? Cheap, unlike freezing.
+pub fn somebody_waits(mirror: &Mirror) -> bool {
+    mirror.pods.any(ingest::pod::is_pending)
+}
+
+/// Takes capacity first and pods last: a pod that was bound meanwhile then counts once.
+fn fill(mut frozen: Snapshot, mirror: &Mirror, passed_over: &PassedOver) -> Snapshot {
     let pools = mirror.pools.all();
-    frozen.pools = pools
-        .iter()
-        .filter(|pool| ingest::pool::is_ours(pool))
+    let ours = pools.iter().filter(|pool| ingest::pool::is_ours(pool));
+    frozen.pools = ours
         .map(|pool| braked(mirror, ingest::pool::pool(pool)))
         .collect();
-    let (nodes, claims) = places(mirror);
+    let (nodes, claims) = places::places(mirror);
     frozen.nodes = nodes;
     frozen.claims = claims;
-    frozen.daemons = daemons(mirror, &frozen.options.well_known);
-    frozen.pods = pending(mirror, &frozen.options.well_known);
-    Ok(frozen.freeze())
+    daemons(mirror, &mut frozen);
+    let named = mirror.namespaces.all();
+    frozen.namespaces = named
+        .iter()
+        .map(|namespace| snapshot::Namespace {
+            name: namespace.name_any().into(),
+            labels: ingest::labels(namespace.labels()),
+        })
+        .collect();
+    let storage = storage(mirror);
+    frozen.pods = pods(mirror, &mut frozen, &storage, passed_over);
+    frozen.freeze()
 }
 
 /// A pool whose class is paused is paused: its claims could not be launched.
 fn braked(mirror: &Mirror, mut pool: snapshot::Pool) -> snapshot::Pool {
     let class = mirror.classes.get(&pool.class.name);
     if class.is_some_and(|class| crate::brakes::is_paused(&*class)) {
-        pool.state = snapshot::PoolState::Paused;
+        pool.state = PoolState::Paused;
     }
     pool
 }
@@ -88,73 +122,87 @@ pub async fn caught_up(hub: &Hub) -> Result<(), Behind> {
 }
 
 /// Labels that the clouds fill in.
-fn well_known(frozen: &Snapshot) -> WellKnown {
-    let types = frozen.catalogs.iter().flat_map(planner::Catalog::types);
+fn well_known(catalogs: &[Catalog]) -> WellKnown {
+    let types = catalogs.iter().flat_map(Catalog::types);
     let keys = types.flat_map(|kind| kind.requirements.iter().map(|one| Arc::from(one.key())));
     WellKnown::with(keys)
 }
 
-fn pending(mirror: &Mirror, known: &WellKnown) -> Pods {
-    let pods = mirror.pods.all();
-    let waiting = pods.iter().filter(|pod| ingest::pod::is_pending(pod));
-    Pods::gather(waiting.filter_map(|pod| {
-        let shape = ingest::pod::shape(pod.spec.as_ref()?, known);
-        let name = crate::mirror::key(&**pod);
-        let value = snapshot::Pod::pending(name, pod.uid()?, ingest::pod::created(pod));
-        Some((value, shape))
-    }))
-}
-
-fn daemons(mirror: &Mirror, known: &WellKnown) -> Vec<Daemon> {
-    let all = mirror.daemons.all();
-    let one = |set: &k8s_openapi::api::apps::v1::DaemonSet| {
-        let spec = set.spec.template.spec.as_ref()?;
-        Some(Daemon {
-            name: crate::mirror::key(set).into(),
-            shape: ingest::pod::shape(spec, known),
-        })
-    };
-    all.iter().filter_map(|set| one(set)).collect()
-}
-
-/// Rooms that are there and rooms on their way; a machine is counted as one of both.
-fn places(mirror: &Mirror) -> (Vec<snapshot::Node>, Vec<snapshot::Claim>) {
-    let bound = by_node(&mirror.pods.all());
-    let claims = mirror.claims.all();
-    let mut flying = Vec::new();
-    let mut claim_of: BTreeMap<String, Arc<NodeClaim>> = BTreeMap::new();
-    for claim in claims.iter().filter(|claim| ingest::claim::is_ours(claim)) {
-        let node = claim
-            .status
-            .as_ref()
-            .and_then(|status| status.node_name.clone());
-        let there = node
-            .as_ref()
-            .is_some_and(|node| mirror.nodes.get(node).is_some());
-        if ingest::claim::holds(claim, "Registered")
-            && (there || claim.metadata.deletion_timestamp.is_some())
-        {
-            claim_of.insert(node.unwrap_or_else(|| claim.name_any()), claim.clone());
-        } else {
-            flying.push(ingest::claim::in_flight(claim));
+/// A daemon of which something cannot be read takes nobody knows how much of every node: no pool can be bought from.
+fn daemons(mirror: &Mirror, frozen: &mut Snapshot) {
+    for set in mirror.daemons.all() {
+        let name = mirror::key(&*set);
+        let Some(shape) = ingest::pod::daemon_shape(&set, &frozen.options.well_known) else {
+            continue;
+        };
+        if let Some(why) = shape.unreadable.iter().find(|why| is_unreadable(why)) {
+            let said = format!("DaemonSet {name}: {}", crate::explain::sentence(why));
+            let ready = |pool: &&mut snapshot::Pool| pool.state == PoolState::Ready;
+            for pool in frozen.pools.iter_mut().filter(ready) {
+                pool.state = PoolState::NotReady {
+                    said: said.as_str().into(),
+                };
+            }
         }
+        frozen.daemons.push(Daemon {
+            name: name.into(),
+            shape,
+        });
     }
-    let unregistered = |node: &Node| {
-        ingest::node::taints(node)
-            .iter()
-            .any(|taint| taint.key.as_ref() == UNREGISTERED)
-    };
-    let nodes = mirror.nodes.all();
-    let standing = nodes.iter().filter(|node| {
-        // Still counted as its claim.
-        !(unregistered(node) && flying.iter().any(|claim| *claim.name == node.name_any()))
-    });
-    let rooms = standing.map(|node| {
-        let name = node.name_any();
-        let pods = bound.get(&name).map_or(&[][..], Vec::as_slice);
-        room(node, claim_of.get(&name).map(|claim| &**claim), pods)
-    });
-    (rooms.collect(), flying)
+}
+
+/// What cannot be read refuses the pods that need it: `Storage` keeps the reason.
+fn storage(mirror: &Mirror) -> Storage {
+    let mut storage = Storage::default();
+    for claim in mirror.volume_claims.all() {
+        storage.add_claim(mirror::key(&*claim).into(), &claim);
+    }
+    for volume in mirror.volumes.all() {
+        let _ = storage.add_volume(&volume);
+    }
+    for class in mirror.storage_classes.all() {
+        let _ = storage.add_class(&class);
+    }
+    storage
+}
+
+fn pods(
+    mirror: &Mirror,
+    frozen: &mut Snapshot,
+    storage: &Storage,
+    passed_over: &PassedOver,
+) -> Pods {
+    let known = &frozen.options.well_known;
+    let mut rooms = Rooms::new(&mut frozen.nodes, storage);
+    let mut list = Vec::new();
+    for pod in mirror.pods.all() {
+        let Some(mut seen) = seen(&pod) else { continue };
+        let Some(shape) = ingest::pod::shape(&pod, known) else {
+            continue;
+        };
+        seen.pod.passed_over = passed_over.get(&seen.pod.uid).copied().unwrap_or(0);
+        let kept = rooms.settle(seen, Cow::Owned(shape));
+        list.extend(kept.map(|(pod, shape)| (pod, shape.into_owned())));
+    }
+    Pods::gather(list)
+}
+
+/// A pod that is on a node or waits for one; the others are not ours to look at yet, or any more.
+fn seen(pod: &Pod) -> Option<Seen> {
+    let node = ingest::pod::node_of(pod).filter(|_| ingest::pod::is_active(pod));
+    if node.is_none() && !ingest::pod::is_pending(pod) {
+        return None;
+    }
+    let created = ingest::pod::created(pod);
+    Some(Seen {
+        pod: snapshot::Pod::pending(mirror::key(pod), pod.uid()?, created),
+        node: node.map(Arc::from),
+        claims: volume::mounted(pod),
+        daemon: ingest::pod::is_nobodys_to_place(pod),
+        ending: pod.metadata.deletion_timestamp.is_some(),
+        // It is evicted first, and waits then.
+        moves: false,
+    })
 }
 
 pub fn by_node(pods: &[Arc<Pod>]) -> BTreeMap<String, Vec<Arc<Pod>>> {
@@ -165,49 +213,4 @@ pub fn by_node(pods: &[Arc<Pod>]) -> BTreeMap<String, Vec<Arc<Pod>>> {
         }
     }
     bound
-}
-
-fn room(node: &Node, claim: Option<&NodeClaim>, pods: &[Arc<Pod>]) -> snapshot::Node {
-    let initialized = claim.is_none() || ingest::node::has_label(node, labels::INITIALIZED, "true");
-    let startup = ingest::crd_taints(claim.and_then(|claim| claim.spec.startup_taints.as_ref()));
-    let (mut capacity, mut allocatable) = ingest::node::room(node);
-    if !initialized && let Some(status) = claim.and_then(|claim| claim.status.as_ref()) {
-        // Devices register late: until then the cloud's word counts.
-        let told = |list| ingest::amounts(list).unwrap_or_default();
-        capacity = capacity.larger(&told(status.capacity.as_ref()));
-        allocatable = allocatable.larger(&told(status.allocatable.as_ref()));
-    }
-    let mut used = Resources::new();
-    let mut daemons = Resources::new();
-    let mut ports = Vec::new();
-    for spec in pods
-        .iter()
-        .filter_map(|pod| Some((pod, pod.spec.as_ref()?)))
-    {
-        let (pod, spec) = spec;
-        let takes = ingest::pod::requests(spec).unwrap_or_default();
-        let takes = takes.with(planner::ResourceName::Pods, 1);
-        if ingest::pod::owner(pod) == planner::drain::Owner::DaemonSet {
-            daemons = daemons.plus(&takes);
-        }
-        used = used.plus(&takes);
-        ports.extend(ingest::pod::ports(spec));
-    }
-    let deleted = claim.is_some_and(|claim| claim.metadata.deletion_timestamp.is_some());
-    snapshot::Node {
-        name: node.name_any().into(),
-        pool: claim
-            .and_then(|claim| claim.labels().get(labels::POOL))
-            .map(|pool| pool.as_str().into()),
-        labels: ingest::labels(node.labels()),
-        taints: lasting(&ingest::node::taints(node), &startup, initialized),
-        capacity,
-        allocatable,
-        used,
-        daemons,
-        ports,
-        volume_limits: Vec::new(),
-        initialized,
-        leaving: deleted || ingest::node::is_leaving(node),
-    }
 }

@@ -3,6 +3,7 @@
 
 mod access;
 mod bad_input;
+mod binding;
 mod boot;
 mod brakes;
 mod canary;
@@ -20,6 +21,7 @@ mod outage;
 mod pdb;
 mod rotation;
 mod rules;
+mod topology;
 mod validation;
 mod versions;
 mod volumes;

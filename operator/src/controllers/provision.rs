@@ -24,7 +24,7 @@ use crate::hub::{Shared, reference};
 use crate::ingest;
 use crate::ledger::OFFERINGS;
 use crate::metrics::PROVISIONER;
-use crate::snapshot::{self, Behind};
+use crate::snapshot::{self, Behind, PassedOver};
 
 /// Pods that got nothing are looked at again after this time.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
@@ -36,6 +36,7 @@ const SIDE_BY_SIDE: usize = 16;
 
 pub async fn run(hub: &Shared, mut news: UnboundedReceiver<String>) {
     let mut told = Told::default();
+    let mut passed_over = PassedOver::new();
     loop {
         if tokio::time::timeout(LOOK_AGAIN, news.recv()).await == Ok(None) {
             return;
@@ -44,8 +45,15 @@ pub async fn run(hub: &Shared, mut news: UnboundedReceiver<String>) {
         if hub.brake.pulled().is_some() {
             continue;
         }
+        if !snapshot::somebody_waits(&hub.mirror) {
+            told = Told::default();
+            passed_over.clear();
+            let nothing = Snapshot::empty(hub.clock.now());
+            show(hub, &nothing, &Schedule::default());
+            continue;
+        }
         let frozen = loop {
-            match snapshot::freeze(hub).await {
+            match snapshot::freeze_after(hub, &passed_over).await {
                 Ok(frozen) => break frozen,
                 Err(behind @ (Behind::Incomplete { .. } | Behind::Own { .. })) => {
                     tracing::debug!(%behind, "no plan yet");
@@ -53,11 +61,6 @@ pub async fn run(hub: &Shared, mut news: UnboundedReceiver<String>) {
                 }
             }
         };
-        if frozen.pods.is_empty() {
-            told = Told::default();
-            show(hub, &frozen, &Schedule::default());
-            continue;
-        }
         tracing::debug!(%first, "found provisionable pod(s)");
         let begun = hub.clock.moment();
         let schedule = solve(&WhatIf::nothing_changes(&frozen), STEPS);
@@ -68,6 +71,7 @@ pub async fn run(hub: &Shared, mut news: UnboundedReceiver<String>) {
             openings = schedule.openings.len(),
             "computed new nodeclaim(s) to fit pod(s)"
         );
+        passed_over = unreached(&frozen, &schedule, &passed_over);
         act(hub, &frozen, &schedule).await;
         show(hub, &frozen, &schedule);
         explain(hub, &frozen, &schedule, &mut told).await;
@@ -89,6 +93,17 @@ async fn gather(hub: &Shared, news: &mut UnboundedReceiver<String>) -> Timestamp
             Ok(None) | Err(_) => return first,
         }
     }
+}
+
+/// Pods that planning did not come to, and how often that has happened to them in a row.
+fn unreached(frozen: &Snapshot, schedule: &Schedule, before: &PassedOver) -> PassedOver {
+    let waiting = frozen.pods.members().filter(|(id, pod)| {
+        pod.pending && schedule.unserved.contains(&pod.shape()) && schedule.spot_of(*id).is_none()
+    });
+    let once_more = |uid: &_| before.get(uid).copied().unwrap_or(0).saturating_add(1);
+    waiting
+        .map(|(_, pod)| (pod.uid.clone(), once_more(&pod.uid)))
+        .collect()
 }
 
 async fn act(hub: &Shared, frozen: &Snapshot, schedule: &Schedule) {

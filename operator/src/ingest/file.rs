@@ -77,22 +77,12 @@ impl Class {
 
 /// Everything about a pod that matters to where it can go.
 pub fn shape(pod: &v1::Pod, known: &WellKnown) -> Result<Shape, Misread> {
-    let spec = pod.spec.as_ref();
-    let spec = spec.ok_or_else(|| Misread::new("spec", "missing"))?;
-    let labels = pod.metadata.labels.clone().unwrap_or_default();
-    let namespace = pod.metadata.namespace.as_deref().unwrap_or("default");
-    Ok(super::pod::among_others(spec, &labels, namespace, known))
+    super::pod::shape(pod, known).ok_or_else(|| Misread::new("spec", "missing"))
 }
 
 pub fn daemon_shape(set: &DaemonSet, known: &WellKnown) -> Result<Shape, Misread> {
-    let spec = set.spec.template.spec.as_ref();
-    let spec = spec.ok_or_else(|| Misread::new("spec.template.spec", "missing"))?;
-    let meta = set.spec.template.metadata.as_ref();
-    let labels = meta
-        .and_then(|meta| meta.labels.clone())
-        .unwrap_or_default();
-    let namespace = set.metadata.namespace.as_deref().unwrap_or("default");
-    Ok(super::pod::among_others(spec, &labels, namespace, known))
+    super::pod::daemon_shape(set, known)
+        .ok_or_else(|| Misread::new("spec.template.spec", "missing"))
 }
 
 /// A node without its usage; `taints` are all it has.

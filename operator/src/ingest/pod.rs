@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Container, NodeSelectorRequirement, Pod, PodSpec};
 use kube::ResourceExt;
 use planner::drain::{DoNotDisrupt, Owner, PodBudget, PodOnNode, Standing};
@@ -123,16 +124,32 @@ pub(super) fn unreadable(field: &str, said: &impl ToString) -> Why {
     }
 }
 
-/// Everything about a pod that matters to where it can go, where nothing is known of other pods and of storage: what concerns
-/// them is named as beyond the planner.
-pub fn shape(spec: &PodSpec, known: &WellKnown) -> Shape {
-    let mut shape = alone(spec, known);
-    beyond(spec, &mut shape);
-    shape
+/// Everything about a pod but its volumes; none if it has no spec.
+pub fn shape(pod: &Pod, known: &WellKnown) -> Option<Shape> {
+    let namespace = pod.metadata.namespace.as_deref().unwrap_or("default");
+    let shape = among_others(pod.spec.as_ref()?, pod.labels(), namespace, known);
+    Some(shape)
 }
 
-/// Everything about a pod but its volumes, which `volume::Storage` knows.
-pub fn among_others(
+/// The pods of a DaemonSet; none if its template has no spec.
+pub fn daemon_shape(set: &DaemonSet, known: &WellKnown) -> Option<Shape> {
+    let template = &set.spec.template;
+    let labels = template
+        .metadata
+        .as_ref()
+        .and_then(|meta| meta.labels.clone());
+    let namespace = set.metadata.namespace.as_deref().unwrap_or("default");
+    let spec = template.spec.as_ref()?;
+    Some(among_others(
+        spec,
+        &labels.unwrap_or_default(),
+        namespace,
+        known,
+    ))
+}
+
+/// What a pod asks of its node and of its neighbours; its volumes are known to `volume::Storage`.
+fn among_others(
     spec: &PodSpec,
     labels: &BTreeMap<String, String>,
     namespace: &str,
@@ -202,33 +219,6 @@ fn affinity(spec: &PodSpec, known: &WellKnown, shape: &mut Shape) {
     }
 }
 
-/// Pod affinities, for who knows nothing of other pods.
-fn others(spec: &PodSpec, shape: &mut Shape) {
-    let Some(affinity) = &spec.affinity else {
-        return;
-    };
-    let hard = |terms: Option<&Vec<_>>| terms.is_some_and(|terms| !terms.is_empty());
-    let near = affinity.pod_affinity.as_ref();
-    if hard(near.and_then(|near| {
-        near.required_during_scheduling_ignored_during_execution
-            .as_ref()
-    })) {
-        shape
-            .beyond
-            .push((Constraint::PodAffinity, "podAffinity".into()));
-    }
-    let apart = affinity.pod_anti_affinity.as_ref();
-    if hard(apart.and_then(|apart| {
-        apart
-            .required_during_scheduling_ignored_during_execution
-            .as_ref()
-    })) {
-        shape
-            .beyond
-            .push((Constraint::PodAntiAffinity, "podAntiAffinity".into()));
-    }
-}
-
 pub(super) fn expressed(
     raw: &NodeSelectorRequirement,
     known: &WellKnown,
@@ -291,26 +281,6 @@ pub fn ports(spec: &PodSpec) -> Vec<HostPort> {
 }
 
 /// Hard constraints this planner does not know yet.
-fn beyond(spec: &PodSpec, shape: &mut Shape) {
-    others(spec, shape);
-    for spread in spec.topology_spread_constraints.iter().flatten() {
-        if spread.when_unsatisfiable == "DoNotSchedule" {
-            shape.beyond.push((
-                Constraint::TopologySpread,
-                spread.topology_key.as_str().into(),
-            ));
-        }
-    }
-    for volume in spec.volumes.iter().flatten() {
-        if volume.persistent_volume_claim.is_some() || volume.ephemeral.is_some() {
-            shape
-                .beyond
-                .push((Constraint::Volume, volume.name.as_str().into()));
-        }
-    }
-    devices(spec, shape);
-}
-
 fn devices(spec: &PodSpec, shape: &mut Shape) {
     for claim in spec.resource_claims.iter().flatten() {
         shape
@@ -378,7 +348,7 @@ mod tests {
     }
 
     fn read(spec: &Value) -> Shape {
-        shape(pod(spec).spec.as_ref().unwrap(), &WellKnown::default())
+        shape(&pod(spec), &WellKnown::default()).unwrap()
     }
 
     #[test]
@@ -405,17 +375,26 @@ mod tests {
     }
 
     #[test]
-    fn hard_constraints_nobody_can_honour_yet_are_named_and_soft_ones_are_not() {
+    fn hard_constraints_nobody_can_honour_yet_are_named() {
         let shape = read(&json!({ "containers": [],
-            "topologySpreadConstraints": [
-                { "maxSkew": 1, "topologyKey": "hard", "whenUnsatisfiable": "DoNotSchedule" },
-                { "maxSkew": 1, "topologyKey": "soft", "whenUnsatisfiable": "ScheduleAnyway" } ],
-            "volumes": [{ "name": "v", "persistentVolumeClaim": { "claimName": "x" } }] }));
+            "topologySpreadConstraints": [{ "maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule" }],
+            "resourceClaims": [{ "name": "gpu", "resourceClaimName": "x" }] }));
+        assert_eq!(shape.spreads.len(), 1);
         let named: Vec<_> = shape
             .beyond
             .iter()
             .map(|(_, name)| name.to_string())
             .collect();
-        assert_eq!(named, ["hard", "v"]);
+        assert_eq!(named, ["gpu"]);
+    }
+
+    #[test]
+    fn a_term_that_cannot_be_read_is_a_reason_and_no_constraint_less() {
+        let shape = read(
+            &json!({ "containers": [], "affinity": { "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [{ "topologyKey": "zone",
+                "labelSelector": { "matchExpressions": [{ "key": "app", "operator": "Near" }] } }] } } }),
+        );
+        assert_eq!(shape.unreadable[0].code(), "Unreadable");
     }
 }

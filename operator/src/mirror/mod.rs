@@ -8,9 +8,9 @@ mod watch;
 use crds::karpenter::{NodeClaim, NodePool};
 use crds::openstack::v1::OpenStackNodeClass;
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use k8s_openapi::api::storage::v1::VolumeAttachment;
+use k8s_openapi::api::storage::v1::{CSINode, StorageClass, VolumeAttachment};
 use runtime::readiness::{Gate, Readiness};
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +30,10 @@ pub struct Mirror {
     pub budgets: Store<PodDisruptionBudget>,
     pub volume_claims: Store<PersistentVolumeClaim>,
     pub attachments: Store<VolumeAttachment>,
+    pub volumes: Store<PersistentVolume>,
+    pub storage_classes: Store<StorageClass>,
+    pub csi_nodes: Store<CSINode>,
+    pub namespaces: Store<Namespace>,
 }
 
 impl Mirror {
@@ -44,6 +48,10 @@ impl Mirror {
             budgets: Store::named("PodDisruptionBudget"),
             volume_claims: Store::named("PersistentVolumeClaim"),
             attachments: Store::named("VolumeAttachment"),
+            volumes: Store::named("PersistentVolume"),
+            storage_classes: Store::named("StorageClass"),
+            csi_nodes: Store::named("CSINode"),
+            namespaces: Store::named("Namespace"),
         }
     }
 
@@ -59,6 +67,10 @@ impl Mirror {
             (self.budgets.complete(), self.budgets.kind()),
             (self.volume_claims.complete(), self.volume_claims.kind()),
             (self.attachments.complete(), self.attachments.kind()),
+            (self.volumes.complete(), self.volumes.kind()),
+            (self.storage_classes.complete(), self.storage_classes.kind()),
+            (self.csi_nodes.complete(), self.csi_nodes.kind()),
+            (self.namespaces.complete(), self.namespaces.kind()),
         ];
         kinds
             .into_iter()
@@ -80,7 +92,7 @@ impl Mirror {
             tokio::join!(
                 self.places(&access, &wake, &gate),
                 self.rules(&access, &wake, &gate),
-                self.volumes(&access, &wake, &gate),
+                self.storage(&access, &wake, &gate),
             )
         };
         tokio::select! {
@@ -132,16 +144,41 @@ impl Mirror {
                 gate("poddisruptionbudgets"),
                 |_, _, _| {}
             ),
+            watch::run(
+                access.namespaces(),
+                &self.namespaces,
+                gate("namespaces"),
+                |_, _, _| wake.plan()
+            ),
         );
     }
 
-    async fn volumes(&self, access: &Access, wake: &Wake, gate: &impl Fn(&'static str) -> Gate) {
+    /// Volumes, from where they are reached, and how many a node takes.
+    async fn storage(&self, access: &Access, wake: &Wake, gate: &impl Fn(&'static str) -> Gate) {
         tokio::join!(
             watch::run(
                 access.volume_claims(),
                 &self.volume_claims,
                 gate("persistentvolumeclaims"),
-                |_, _, _| {}
+                |_, _, _| wake.plan()
+            ),
+            watch::run(
+                access.volumes(),
+                &self.volumes,
+                gate("persistentvolumes"),
+                |_, _, _| wake.plan()
+            ),
+            watch::run(
+                access.storage_classes(),
+                &self.storage_classes,
+                gate("storageclasses"),
+                |_, _, _| wake.plan()
+            ),
+            watch::run(
+                access.csi_nodes(),
+                &self.csi_nodes,
+                gate("csinodes"),
+                |_, _, _| wake.plan()
             ),
             watch::run(
                 access.attachments(),

@@ -63,6 +63,10 @@ impl<K: ResourceExt> Store<K> {
         self.read().objects.values().cloned().collect()
     }
 
+    pub fn any(&self, of: impl Fn(&K) -> bool) -> bool {
+        self.read().objects.values().any(|object| of(object))
+    }
+
     /// Returns what was there before.
     pub(crate) fn put(&self, object: K) -> (Option<Arc<K>>, Arc<K>) {
         let object = Arc::new(object);

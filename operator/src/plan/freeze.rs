@@ -1,5 +1,6 @@
 //! How does everything that was read become one snapshot?
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -7,14 +8,12 @@ use jiff::Timestamp;
 use planner::snapshot::{
     Claim, MinValuesPolicy, Node, Options, Pod, Pods, PoolState, PreferencePolicy, Shape,
 };
-use planner::taints::lasting;
-use planner::{ClassRef, ResourceName, Resources, Snapshot};
+use planner::{ClassRef, Snapshot};
 
 use super::catalog::Goods;
 use super::gather::Gathered;
-use super::seen::{ClaimSeen, NodeSeen, PodSeen};
 use super::trouble::Trouble;
-use crate::ingest::volume::Storage;
+use crate::snapshot::settle::{Rooms, join};
 
 /// What flags decide.
 #[derive(Clone, Copy)]
@@ -121,7 +120,10 @@ fn places(all: &mut Gathered, warnings: &mut Vec<String>) -> (Vec<Node>, Vec<Cla
         let named = claim.node_name.as_ref().and_then(|name| by_name.get(name));
         let known = claim.provider_id.as_ref().and_then(|id| by_id.get(id));
         match named.or(known) {
-            Some(at) => join(&mut seen[*at], &claim),
+            Some(at) => {
+                let node = &mut seen[*at].node;
+                join(node, &claim.claim, &claim.startup_taints, claim.initialized);
+            }
             None if claim.provider_id.is_none() && !claim.counts_as_room => {
                 let name = &claim.claim.name;
                 warnings.push(format!(
@@ -144,52 +146,20 @@ fn places(all: &mut Gathered, warnings: &mut Vec<String>) -> (Vec<Node>, Vec<Cla
     (nodes.collect(), flying)
 }
 
-/// What a claim says about its node.
-fn join(seen: &mut NodeSeen, claim: &ClaimSeen) {
-    let node = &mut seen.node;
-    node.initialized = claim.initialized;
-    node.leaving |= claim.claim.leaving;
-    node.taints = lasting(&node.taints, &claim.startup_taints, claim.initialized);
-    if !claim.initialized
-        && let Some((capacity, allocatable)) = &claim.claim.told
-    {
-        // Devices register late: until then the cloud's word counts.
-        node.capacity = node.capacity.larger(capacity);
-        node.allocatable = node.allocatable.larger(allocatable);
-    }
-}
-
 /// Pods to place, and on the nodes what the others take.
 fn pods(all: Gathered, nodes: &mut [Node], warnings: &mut Vec<String>) -> Pods {
-    let at: HashMap<Arc<str>, usize> = nodes
-        .iter()
-        .enumerate()
-        .map(|(at, node)| (node.name.clone(), at))
-        .collect();
-    let (shapes, storage) = (all.shapes, all.storage);
-    let mut without = 0;
+    let mut rooms = Rooms::new(nodes, &all.storage);
     let mut groups = Groups::default();
-    for seen in all.pods {
-        let node = seen.node.as_ref().map(|name| at.get(name));
-        let own = (!seen.claims.is_empty()).then(|| {
-            let shape = shapes.get(seen.shape).clone();
-            with_volumes(shape, &seen.claims, &storage)
-        });
-        let shape = own.as_ref().unwrap_or_else(|| shapes.get(seen.shape));
-        let known = own.is_none().then_some(seen.shape);
-        match node {
-            None => groups.add(known, shape, seen.pod),
-            Some(None) => without += 1,
-            Some(Some(at)) => {
-                if let Some(pod) = on_node(&mut nodes[*at], seen, shape) {
-                    groups.add(known, shape, pod);
-                }
-            }
+    for kept in all.pods {
+        let shape = Cow::Borrowed(all.shapes.get(kept.shape));
+        if let Some((pod, shape)) = rooms.settle(kept.seen, shape) {
+            groups.add(kept.shape, shape, pod);
         }
     }
-    if without > 0 {
+    let lost = rooms.lost();
+    if lost > 0 {
         warnings.push(format!(
-            "{without} pods are on nodes that are not in the input and were left out"
+            "{lost} pods are on nodes that are not in the input and were left out"
         ));
     }
     Pods::of_groups(groups.list)
@@ -204,51 +174,16 @@ struct Groups {
 }
 
 impl Groups {
-    /// `known` is the number of the shape; one with volumes of its own has none.
-    fn add(&mut self, known: Option<u32>, shape: &Shape, pod: Pod) {
-        let waits = pod.pending;
+    /// `number` is that of the shared shape; one with something of its own is a group of its own.
+    fn add(&mut self, number: u32, shape: Cow<Shape>, pod: Pod) {
         let next = self.list.len();
-        let at = known.map_or(next, |known| {
-            *self.known.entry((known, waits)).or_insert(next)
-        });
+        let at = match &shape {
+            Cow::Owned(_) => next,
+            Cow::Borrowed(_) => *self.known.entry((number, pod.pending)).or_insert(next),
+        };
         if at == next {
-            let mut shape = shape.clone();
-            if !waits {
-                // What cannot be read about a pod that runs does not matter any more.
-                shape.unreadable.clear();
-            }
-            self.list.push((shape, Vec::new()));
+            self.list.push((shape.into_owned(), Vec::new()));
         }
         self.list[at].1.push(pod);
     }
-}
-
-/// A pod that is on a node: to be moved, or counted where it is. One that is on its way out counts for nobody's spread.
-fn on_node(node: &mut Node, seen: PodSeen, shape: &Shape) -> Option<Pod> {
-    if node.leaving && !seen.daemon && !seen.ending {
-        return Some(seen.pod);
-    }
-    take_room(node, seen.daemon, shape);
-    let mut bound = seen.pod.on(node.name.clone());
-    bound.pending = false;
-    (!seen.ending).then_some(bound)
-}
-
-fn with_volumes(mut shape: Shape, claims: &[Arc<str>], storage: &Storage) -> Shape {
-    for claim in claims {
-        match storage.volume(claim) {
-            Ok(volume) => shape.volumes.push(volume),
-            Err(why) => shape.unreadable.push(why),
-        }
-    }
-    shape
-}
-
-fn take_room(node: &mut Node, daemon: bool, shape: &Shape) {
-    let takes: Resources = shape.requests.clone().with(ResourceName::Pods, 1);
-    if daemon {
-        node.daemons = node.daemons.plus(&takes);
-    }
-    node.used = node.used.plus(&takes);
-    node.ports.extend(shape.ports.iter().copied());
 }

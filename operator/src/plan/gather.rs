@@ -21,6 +21,7 @@ use super::twins::{self, Meaning, Twin, Twins};
 use crate::ingest;
 use crate::ingest::file::{self, Misread};
 use crate::ingest::volume::{self, Storage};
+use crate::snapshot::settle::Seen;
 
 /// Everything that was read, lowered to planner values.
 pub(super) struct Gathered {
@@ -163,14 +164,16 @@ impl Gathered {
     fn keep(&mut self, name: Arc<str>, uid: Option<Arc<str>>, meaning: Option<Meaning>) {
         let Some(meaning) = meaning else { return };
         let uid = uid.unwrap_or_else(|| name.clone());
-        self.pods.push(PodSeen {
+        let seen = Seen {
             pod: planner::snapshot::Pod::pending(name, uid, meaning.created),
-            shape: meaning.shape,
             node: meaning.node,
             claims: meaning.claims,
             daemon: meaning.daemon,
             ending: meaning.ending,
-        });
+            moves: !meaning.daemon && !meaning.ending,
+        };
+        let shape = meaning.shape;
+        self.pods.push(PodSeen { seen, shape });
     }
 
     fn node(&mut self, document: &Document) -> Result<(), Trouble> {

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use planner::snapshot::{Claim, Node, Pod, Pool, Shape};
+use planner::snapshot::{Claim, Node, Pool, Shape};
 use planner::{Taint, labels};
 use rustc_hash::FxBuildHasher;
+
+use crate::snapshot::settle::Seen;
 
 /// Shapes, each once: a hundred thousand pods have a few hundred.
 #[derive(Default)]
@@ -16,15 +18,8 @@ pub(super) struct Shapes {
 
 /// A pod that uses room or asks for it.
 pub(super) struct PodSeen {
-    pub(super) pod: Pod,
+    pub(super) seen: Seen,
     pub(super) shape: u32,
-    pub(super) node: Option<Arc<str>>,
-    /// Volume claims it mounts, `namespace/name`.
-    pub(super) claims: Vec<Arc<str>>,
-    /// Lands on nodes by itself: counts where it is, and is never placed.
-    pub(super) daemon: bool,
-    /// On its way out: counts where it is, and is never placed.
-    pub(super) ending: bool,
 }
 
 pub(super) struct NodeSeen {
