@@ -30,6 +30,7 @@ pub mod path;
 pub mod scratch;
 pub mod script;
 pub mod service;
+pub mod sim;
 pub mod skip;
 pub mod stage;
 pub mod wait;

@@ -62,8 +62,9 @@ pub async fn run(hub: &Shared, mut news: UnboundedReceiver<String>) {
         let begun = hub.clock.moment();
         let schedule = solve(&WhatIf::nothing_changes(&frozen), STEPS);
         let took = hub.clock.moment().since(begun);
-        let planning = hub.counts.planning.get_or_create(&PROVISIONER);
-        planning.observe(took.as_secs_f64());
+        // In one breath: a guard of a metric must not be held while others wait for answers.
+        let seconds = took.as_secs_f64();
+        hub.counts.planning.get_or_create(&PROVISIONER).observe(seconds);
         tracing::debug!(
             openings = schedule.openings.len(),
             "computed new nodeclaim(s) to fit pod(s)"
@@ -92,10 +93,8 @@ async fn gather(hub: &Shared, news: &mut UnboundedReceiver<String>) -> Timestamp
 }
 
 async fn act(hub: &Shared, frozen: &Snapshot, schedule: &Schedule) {
-    let all = schedule
-        .openings
-        .iter()
-        .map(|opening| open(hub, frozen, opening));
+    let all = schedule.openings.iter();
+    let all: Vec<_> = all.map(|opening| open(hub, frozen, opening)).collect();
     futures::stream::iter(all)
         .buffered(SIDE_BY_SIDE)
         .collect::<()>()
@@ -227,6 +226,8 @@ async fn explain(hub: &Shared, frozen: &Snapshot, schedule: &Schedule, told: &mu
             hub.write.tell(&about, warning, reason, said).await;
         }
     });
+    // In a list: as a lazy chain the whole operator could not move between threads.
+    let tell: Vec<_> = tell.collect();
     futures::stream::iter(tell)
         .buffered(SIDE_BY_SIDE)
         .collect::<()>()

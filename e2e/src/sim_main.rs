@@ -1,0 +1,2 @@
+//! Where does the simulation start? (`cargo xtask sim` builds and runs this.)
+fn main() {}
