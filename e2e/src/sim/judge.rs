@@ -9,14 +9,17 @@ use bytes::Bytes;
 use emulators::fronts::engine::Engine;
 use emulators::kubernetes::Kubernetes;
 use emulators::machine::Machine;
-use emulators::openstack::world::{Phase as Power, Server, World};
 use emulators::openstack::OpenStack;
+use emulators::openstack::world::{Phase as Power, Server, World};
 use http::{Method, Request};
 use serde_json::Value;
 
 use super::lookalikes::Lookalikes;
 use super::phase::{self, CLAIMS, Phase};
 use super::tap::{Call, Side, Tap};
+
+/// Budget → (pods that are healthy, pods that it wants).
+pub type Health = BTreeMap<String, (u64, u64)>;
 
 pub struct Judge {
     pub cluster: Arc<Engine<Kubernetes>>,
@@ -76,12 +79,23 @@ impl Judge {
         }
         let path = request.uri().path();
         if path.split('/').any(|id| self.lookalikes.contains(id)) {
-            self.accuse(format!("I3: {} {path} is about a look-alike", request.method()));
+            self.accuse(format!(
+                "I3: {} {path} is about a look-alike",
+                request.method()
+            ));
+        }
+    }
+
+    /// What may be lost by this call: how many pods of each budget are healthy.
+    pub fn before(&self, call: &Call) -> Health {
+        match call.side == Side::Kubernetes && call.text.contains("/pods/") {
+            true => self.health(),
+            false => Health::default(),
         }
     }
 
     /// After each call that may have changed something.
-    pub fn after(&self, call: &Call) {
+    pub fn after(&self, call: &Call, before: &Health) {
         if call.reads {
             return;
         }
@@ -89,8 +103,14 @@ impl Judge {
             Side::Cloud => self.one_server_each(),
             Side::Kubernetes => {
                 self.no_claim_gone_before_its_server();
-                if call.text.contains("/pods/") {
-                    self.budgets_are_kept(&call.text);
+                if !before.is_empty() {
+                    self.budgets_are_kept(&call.text, before);
+                }
+                let deleted = call
+                    .text
+                    .strip_prefix("DELETE /apis/karpenter.sh/v1/nodeclaims/");
+                if let Some(name) = deleted {
+                    self.disruptions_are_few(name.split('?').next().unwrap_or(name));
                 }
             }
         }
@@ -109,7 +129,9 @@ impl Judge {
         let mut twice = Vec::new();
         self.cloud.peek(|cloud| {
             let fresh = cloud.journal().changes();
-            let fresh: Vec<_> = fresh.filter(|one| one.kind == "server" && one.seq > state.read).collect();
+            let fresh: Vec<_> = fresh
+                .filter(|one| one.kind == "server" && one.seq > state.read)
+                .collect();
             for change in fresh {
                 state.read = change.seq;
                 let live = state.live.entry(change.name.clone()).or_default();
@@ -151,13 +173,23 @@ impl Judge {
         }
     }
 
-    /// I5: whatever the operator did to this pod, its budgets still hold.
-    fn budgets_are_kept(&self, what: &str) {
-        let broken = self.cluster.peek(|cluster| {
+    /// I5: nothing is taken away that a budget needs.
+    fn budgets_are_kept(&self, what: &str, before: &Health) {
+        for (name, (healthy, wanted)) in self.health() {
+            let had = before.get(&name).map_or(0, |(healthy, _)| *healthy);
+            if healthy < had && healthy < wanted {
+                self.accuse(format!(
+                    "I5: {what} left budget {name} with {healthy} of {wanted} pods"
+                ));
+            }
+        }
+    }
+
+    fn health(&self) -> Health {
+        self.cluster.peek(|cluster| {
             let store = &cluster.world.store;
             let budgets = store.list("poddisruptionbudgets.policy", None);
-            let mut broken = Vec::new();
-            for budget in budgets {
+            let health = budgets.map(|budget| {
                 let written = budget.value();
                 let wanted = written["spec"]["minAvailable"].as_u64().unwrap_or(0);
                 let labels = written["spec"]["selector"]["matchLabels"].clone();
@@ -168,17 +200,46 @@ impl Judge {
                         && pod["metadata"]["deletionTimestamp"].is_null()
                         && phase::holds(&pod, "Ready")
                 });
-                let healthy = healthy.count() as u64;
-                // Fewer than wanted without our doing is not our fault, but then nothing may be taken away.
-                if healthy < wanted {
-                    broken.push(format!("{} has {healthy} of {wanted}", budget.name()));
-                }
+                (budget.name().to_owned(), (healthy.count() as u64, wanted))
+            });
+            health.collect()
+        })
+    }
+
+    /// I7: a claim that the operator gave up by choice is within its pool's budget, with all others on their way out.
+    fn disruptions_are_few(&self, name: &str) {
+        let counted = self.cluster.peek(|cluster| {
+            let store = &cluster.world.store;
+            let claim = store.get(CLAIMS, "", name)?;
+            let leaving = |claim: &Value| {
+                claim["metadata"]["deletionTimestamp"].is_string()
+                    && phase::holds(claim, "Initialized")
+            };
+            if !leaving(&claim.value()) {
+                return None;
             }
-            broken
+            let pool = claim.label("karpenter.sh/nodepool")?.to_owned();
+            let budgets = store.get("nodepools.karpenter.sh", "", &pool)?.value();
+            let most = budgets["spec"]["disruption"]["budgets"][0]["nodes"]
+                .as_str()?
+                .parse::<usize>()
+                .ok()?;
+            let all = store.list(CLAIMS, None);
+            let all = all.filter(|one| one.label("karpenter.sh/nodepool") == Some(&pool));
+            let count = all.filter(|one| leaving(&one.value())).count();
+            Some((pool, count, most))
         });
-        let taken = what.starts_with("DELETE") || self.tap.last_said_ok();
-        for budget in broken.iter().filter(|_| taken) {
-            self.accuse(format!("I5: after {what} budget {budget}"));
+        let there = self.cloud.peek(|cloud| {
+            let mut servers = cloud.world.servers.values();
+            servers.any(|server| server.name == name && is_there(server))
+        });
+        if let Some((pool, count, most)) = counted
+            && there
+            && count > most
+        {
+            self.accuse(format!(
+                "I7: {count} nodes of pool {pool} are disrupted, its budget is {most}"
+            ));
         }
     }
 
@@ -208,7 +269,9 @@ impl Judge {
                 ours.map(|server| u64::from(server.flavor.vcpus)).sum()
             });
             if cpus > limit {
-                self.accuse(format!("I7: pool {pool} has {cpus} cpus, its limit is {limit}"));
+                self.accuse(format!(
+                    "I7: pool {pool} has {cpus} cpus, its limit is {limit}"
+                ));
             }
         }
     }
@@ -224,12 +287,15 @@ impl Judge {
 }
 
 /// I2, when everything has come to rest: what in the cloud is ours and has no claim.
-pub fn leaked(cluster: &Engine<Kubernetes>, cloud: &Engine<OpenStack>, spared: &Lookalikes) -> Vec<String> {
+pub fn leaked(
+    cluster: &Engine<Kubernetes>,
+    cloud: &Engine<OpenStack>,
+    spared: &Lookalikes,
+) -> Vec<String> {
     let uids: BTreeSet<String> = cluster.peek(|cluster| {
         let claims = cluster.world.store.list(CLAIMS, None);
-        let uids = claims.filter_map(|claim| {
-            claim.value()["metadata"]["uid"].as_str().map(str::to_owned)
-        });
+        let uids =
+            claims.filter_map(|claim| claim.value()["metadata"]["uid"].as_str().map(str::to_owned));
         uids.collect()
     });
     let known = |tag: &str| {
@@ -243,7 +309,12 @@ pub fn leaked(cluster: &Engine<Kubernetes>, cloud: &Engine<OpenStack>, spared: &
                 && !server.tags.iter().any(|tag| known(tag))
         });
         let servers = servers.map(|server| format!("server {} ({})", server.name, server.id));
-        let held: BTreeSet<&String> = cloud.world.servers.values().flat_map(|server| server.nics.iter().filter_map(|nic| nic.port.as_ref())).collect();
+        let held: BTreeSet<&String> = cloud
+            .world
+            .servers
+            .values()
+            .flat_map(|server| server.nics.iter().filter_map(|nic| nic.port.as_ref()))
+            .collect();
         let ports = cloud.world.ports.iter().filter(|(id, port)| {
             let tags = port.get("tags").and_then(Value::as_array);
             let mut tags = tags.into_iter().flatten().filter_map(Value::as_str);

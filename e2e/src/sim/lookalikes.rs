@@ -49,7 +49,11 @@ impl Lookalikes {
 
     pub fn untouched(&self, world: &World) -> Result<()> {
         for (id, before) in &self.before {
-            let now = world.servers.get(id).map(serde_json::to_value).transpose()?;
+            let now = world
+                .servers
+                .get(id)
+                .map(serde_json::to_value)
+                .transpose()?;
             ensure!(
                 now.as_ref() == Some(before),
                 "look-alike {id} was {before} and is {now:?}"

@@ -1,14 +1,21 @@
 //! What happens to the whole operator, in one process and on virtual time, when everything around it goes wrong?
 //!
 //! [`world`] cluster, cloud and operator · [`tap`] every outbound call passes here: counted, traced, broken, or died at ·
-//! [`ways`] the two ways out · [`phase`] what a call is part of · [`judge`] what must never happen.
+//! [`ways`] the two ways out · [`phase`] what a call is part of · [`judge`] what must never happen · [`crash`] death at each
+//! call · [`storm`], [`workload`], [`seeds`] chance, from a seed · [`planted`] bugs that must be found.
 
+pub mod crash;
 pub mod judge;
 pub mod lookalikes;
 pub mod phase;
+pub mod planted;
+pub mod rounds;
+pub mod seeds;
+pub mod storm;
 pub mod tap;
 pub mod trace;
 pub mod ways;
+pub mod workload;
 pub mod world;
 
 use std::future::Future;

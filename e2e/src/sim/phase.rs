@@ -107,7 +107,9 @@ pub fn of_cloud_call(path: &str, text: &str, store: &Store, cloud: &World) -> Ph
             let claim = claims.find(|claim| claim.value()["metadata"]["uid"] == *uid);
             claim.map_or(Phase::Sweep, |claim| of_claim(&claim.value()))
         }
-        None if text.contains("joiner-cluster") => Phase::Sweep,
+        None if text.contains("joiner-cluster") || path.ends_with("/servers/detail") => {
+            Phase::Sweep
+        }
         None => Phase::Class,
     }
 }

@@ -173,13 +173,6 @@ impl Tap {
         state.trace.add(at, text);
     }
 
-    /// Whether the last call that left was taken.
-    pub fn last_said_ok(&self) -> bool {
-        let state = self.lock();
-        let last = state.trace.lines().last();
-        last.is_some_and(|line| line.text.ends_with(" 201") || line.text.ends_with(" 200"))
-    }
-
     /// Something that is no call but belongs into the story.
     pub fn remark(&self, text: String) {
         let at = self.elapsed();

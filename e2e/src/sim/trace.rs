@@ -44,11 +44,18 @@ impl Trace {
         &self.lines
     }
 
-    /// The last lines, for people.
+    /// The last lines, for people; those of the lease left out.
     pub fn tail(&self, count: usize) -> String {
-        let from = self.lines.len().saturating_sub(count);
-        let lines = self.lines[from..].iter().map(|line| format!("  {line}\n"));
-        lines.collect()
+        let lines: Vec<_> = self
+            .lines
+            .iter()
+            .filter(|line| !line.text.starts_with("lease"))
+            .collect();
+        let from = lines.len().saturating_sub(count);
+        lines[from..]
+            .iter()
+            .map(|line| format!("  {line}\n"))
+            .collect()
     }
 }
 

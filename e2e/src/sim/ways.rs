@@ -44,22 +44,20 @@ impl Way {
             return pending().await;
         }
         let outcome = match self.tap.enter(&call) {
-            Verdict::Pass => act.await,
+            Verdict::Pass => self.act(&call, act).await,
             Verdict::Die(When::Before) => return self.die(&call, "died before it").await,
             Verdict::Die(When::After) => {
-                let outcome = act.await;
-                self.judge.after(&call);
+                let outcome = self.act(&call, act).await;
                 let said = format!("{}, died after it", outcome.said());
                 return self.die(&call, &said).await;
             }
             Verdict::Break(Fault::Slow) => {
                 tokio::time::sleep(SLOW).await;
-                act.await
+                self.act(&call, act).await
             }
             Verdict::Break(fault) => {
                 if fault.has_effect() {
-                    act.await;
-                    self.judge.after(&call);
+                    self.act(&call, act).await;
                 }
                 if let Fault::Silent(_) = fault {
                     self.tap.leave(&call, "silence");
@@ -73,7 +71,14 @@ impl Way {
             return pending().await;
         }
         self.tap.leave(&call, &outcome.said());
-        self.judge.after(&call);
+        outcome
+    }
+
+    /// The effect, with a look at what it did.
+    async fn act<T>(&self, call: &Call, act: impl Future<Output = T>) -> T {
+        let before = self.judge.before(call);
+        let outcome = act.await;
+        self.judge.after(call, &before);
         outcome
     }
 
@@ -216,7 +221,11 @@ impl Fault {
 
 fn text<B>(request: &Request<B>) -> String {
     let path = request.uri().path_and_query();
-    format!("{} {}", request.method(), path.map_or("/", |path| path.as_str()))
+    format!(
+        "{} {}",
+        request.method(),
+        path.map_or("/", |path| path.as_str())
+    )
 }
 
 fn cut(broken: Broken) -> kube::Error {

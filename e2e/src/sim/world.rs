@@ -77,7 +77,9 @@ impl Sim {
         let clock = Clock::tokio(start);
         let cast = Cast {
             door: Door {
-                ca: Some("-----BEGIN CERTIFICATE-----\nc2lt\n-----END CERTIFICATE-----\n".to_owned()),
+                ca: Some(
+                    "-----BEGIN CERTIFICATE-----\nc2lt\n-----END CERTIFICATE-----\n".to_owned(),
+                ),
                 endpoints: vec!["https://sim:6443".to_owned()],
             },
             ..Cast::default()
@@ -85,7 +87,11 @@ impl Sim {
         let inside = Embedded::new(seed, clock, &cast);
         let (hand, lines) = inside.hand();
         let (world, access) = default_world(seed, clock.now());
-        let engine = Engine::new(OpenStack::new(world, Settings::default(), seed), clock, hand);
+        let engine = Engine::new(
+            OpenStack::new(world, Settings::default(), seed),
+            clock,
+            hand,
+        );
         let cloud = Emulated {
             engine: Arc::clone(&engine),
             access,
@@ -230,7 +236,11 @@ impl Open for Opens {
         _: &ClassSecrets,
         cluster: &ClusterId,
     ) -> Result<Box<dyn Provider>, CannotOpen> {
-        let opening = Opening::new(cluster.clone(), Arc::clone(&self.http), Arc::clone(&self.clock));
+        let opening = Opening::new(
+            cluster.clone(),
+            Arc::clone(&self.http),
+            Arc::clone(&self.clock),
+        );
         let opened = openstack::open(class, self.credentials.clone(), opening);
         let opened = opened.map_err(|bad| CannotOpen {
             condition: "CredentialsReady",
@@ -249,7 +259,7 @@ fn settings() -> Result<operator::Settings> {
     operator::wire::settings(&run)
 }
 
-fn cluster_id(cluster: &Engine<Kubernetes>) -> Result<String> {
+pub fn cluster_id(cluster: &Engine<Kubernetes>) -> Result<String> {
     let namespace = cluster.peek(|cluster| {
         let namespace = cluster.world.store.get("namespaces", "", "kube-system");
         namespace.map(|namespace| namespace.value())
@@ -264,7 +274,11 @@ async fn install(client: &Client) -> Result<()> {
     static TEXTS: OnceLock<Result<Vec<String>, String>> = OnceLock::new();
     let texts = TEXTS.get_or_init(|| definitions().map_err(|error| format!("{error:#}")));
     let texts = texts.as_ref().map_err(|error| anyhow!(error.clone()))?;
-    apply(client, "apiVersion: v1\nkind: Namespace\nmetadata: {name: joiner}").await?;
+    apply(
+        client,
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: joiner}",
+    )
+    .await?;
     for text in texts {
         apply(client, text).await?;
     }

@@ -47,6 +47,9 @@ fn the_same_seed_makes_the_same_calls_at_the_same_moments() -> Result<()> {
     }
     ensure!(first.hash() == second.hash());
     let other = on_virtual_time(story(3))??;
-    ensure!(first.hash() != other.hash(), "another seed is another story");
+    ensure!(
+        first.hash() != other.hash(),
+        "another seed is another story"
+    );
     Ok(())
 }
