@@ -126,7 +126,7 @@ async fn come_to_rest(sim: &Sim) {
         let now = sim.tap.elapsed();
         let last = sim.tap.last_write();
         let since = last.as_ref().map_or(calm, |(at, _)| (*at).max(calm));
-        if !sim.tap.wrong().is_empty() || now - since > REST && now - calm > SETTLED / 4 {
+        if !sim.tap.wrong().is_empty() || now - since > REST && now - calm > REST * 2 {
             return;
         }
         if now - calm > SETTLED {
