@@ -27,6 +27,7 @@ write_files:
     KUBELET_EXTRA_ARGS="--max-pods=50"
 "#;
 
+#[allow(clippy::too_many_lines, reason = "one measurement, told in order")]
 fn main() -> anyhow::Result<()> {
     let mut numbers = std::env::args()
         .skip(1)

@@ -143,29 +143,26 @@ async fn serve_openstack(
     let stopped = async {
         let _ = stop.await;
     };
-    let (engine, booting) = match members {
-        Some(cluster) => {
-            let (hand, lines) = cluster.hand();
-            let engine = Engine::new(cloud, Clock::Wall, hand);
-            let screens = show(Arc::clone(&engine), lines);
-            let booting = tokio::spawn(async {
-                tokio::select! {
-                    () = screens => {}
-                    () = stopped => {}
-                }
-            });
-            (engine, booting)
-        }
-        None => {
-            let (hand, effects) = kubelet::hand();
-            let engine = Engine::new(cloud, Clock::Wall, hand);
-            let booter = Booter {
-                kubelet: args.hollow_kubelet.clone(),
-                dir: args.out.join("k"),
-            };
-            let booting = tokio::spawn(booter.run(Arc::clone(&engine), effects, stopped));
-            (engine, booting)
-        }
+    let (engine, booting) = if let Some(cluster) = members {
+        let (hand, lines) = cluster.hand();
+        let engine = Engine::new(cloud, Clock::Wall, hand);
+        let screens = show(Arc::clone(&engine), lines);
+        let booting = tokio::spawn(async {
+            tokio::select! {
+                () = screens => {}
+                () = stopped => {}
+            }
+        });
+        (engine, booting)
+    } else {
+        let (hand, effects) = kubelet::hand();
+        let engine = Engine::new(cloud, Clock::Wall, hand);
+        let booter = Booter {
+            kubelet: args.hollow_kubelet.clone(),
+            dir: args.out.join("k"),
+        };
+        let booting = tokio::spawn(booter.run(Arc::clone(&engine), effects, stopped));
+        (engine, booting)
     };
     let served = axum::serve(addr, Arc::clone(&engine))
         .await

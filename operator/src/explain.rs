@@ -1,7 +1,7 @@
 //! How is a reason told to people?
 
-use planner::Why;
 use planner::disrupt::budgets::Reason;
+use planner::{Opening, Snapshot, Why};
 
 /// Reasons of the events we write.
 pub const REASONS: &[&str] = &[
@@ -21,6 +21,32 @@ pub const REASONS: &[&str] = &[
     "NodeClassNotFound",
     "NodeClassNotReady",
 ];
+
+/// Why a claim was opened, on the claim itself.
+pub const WHY: &str = "joiner.dev/why";
+
+/// Whom a claim is for, and why it is this machine.
+pub fn opening(frozen: &Snapshot, opening: &Opening) -> String {
+    let first = opening.pods.first().map(|pod| frozen.pods.pod(*pod));
+    let first = first.map(|pod| pod.name.to_string()).unwrap_or_default();
+    let whom = match opening.pods.len() {
+        0 => "for no pod".to_owned(),
+        1 => format!("for pod {first}"),
+        more => format!("for {more} pods ({first} and {} more)", more - 1),
+    };
+    let asked: Vec<String> = opening
+        .requests
+        .iter()
+        .map(|(name, amount)| format!("{} {name}", name.quantity(amount)))
+        .collect();
+    let asked = asked.join(", ");
+    let of = opening.offerings.len();
+    let price = match opening.price {
+        Some(price) => format!("the cheapest of {of} offerings that fit, {price} an hour"),
+        None => format!("the smallest of {of} offerings that fit, its price is unknown"),
+    };
+    format!("{whom}, with daemons {asked}; {price}")
+}
 
 /// An event takes a thousand characters.
 const LONGEST: usize = 960;

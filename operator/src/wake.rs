@@ -204,10 +204,58 @@ impl Wake {
         if old.map(matters) != new.map(matters) {
             tell(&self.classes, class.name_any());
         }
+        // Pools say whether their class is ready, as the mirror knows it: this is the moment it does.
+        let judged = |class: &OpenStackNodeClass| {
+            let status = class.status.as_ref();
+            let paused = is_paused(class);
+            (status.and_then(|status| status.conditions.clone()), paused)
+        };
+        if old.map(judged) != new.map(judged) {
+            tell(&self.pools, pools_of_class(&class.name_any()));
+        }
     }
+}
+
+/// A key of the pool controller that means all pools of a class; no pool can have this name.
+pub fn pools_of_class(class: &str) -> String {
+    format!("class/{class}")
 }
 
 /// A controller that has ended needs no news.
 fn tell(to: &Keys, key: String) {
     let _ = to.send(key);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runtime::metrics::Metrics;
+    use serde_json::json;
+
+    fn class(ready: Option<&str>) -> OpenStackNodeClass {
+        let conditions = ready.map(|status| {
+            json!([{ "type": "Ready", "status": status, "reason": "Ready", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z" }])
+        });
+        serde_json::from_value(json!({
+            "apiVersion": "karpenter.k8s.openstack/v1", "kind": "OpenStackNodeClass",
+            "metadata": { "name": "default", "uid": "u" },
+            "spec": { "imageSelectorTerms": [{ "name": "i" }], "ports": [{ "network": { "name": "n" } }] },
+            "status": { "conditions": conditions },
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn pools_look_again_when_the_mirror_learns_that_their_class_was_judged() {
+        let times = PodTimes::new(&Metrics::default());
+        let (wake, mut woken) = channels(Clock::real(), times);
+        wake.class(Some(&class(None)), Some(&class(Some("True"))));
+        assert_eq!(woken.pools.try_recv().unwrap(), "class/default");
+        assert!(
+            woken.classes.try_recv().is_err(),
+            "our own status must not wake the class"
+        );
+        wake.class(Some(&class(Some("True"))), Some(&class(Some("True"))));
+        assert!(woken.pools.try_recv().is_err());
+    }
 }

@@ -331,8 +331,8 @@ const HOPELESS_PODS: &[(&str, &str)] = &[
         "Unreadable",
     ),
     (
-        "containers: [{name: a, resources: {requests: {cpu: 1e400}}}]",
-        "Unreadable",
+        "containers: [{name: a, resources: {requests: {cpu: \"1e400\"}}}]",
+        "NothingLargeEnough",
     ),
     (
         "containers: [{name: a, resources: {requests: {cpu: 9999999999999999999999}}}]",

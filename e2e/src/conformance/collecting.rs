@@ -11,7 +11,7 @@ use kube::{Api, Client, Resource, ResourceExt};
 use super::{map, maps};
 use crate::wait;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 pub async fn dependants_go_with_their_owner(client: &Client, namespace: &str) -> Result<()> {
     let api = maps(client, namespace);

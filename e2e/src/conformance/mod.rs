@@ -1,7 +1,7 @@
 //! What must every Kubernetes API do, the real one and ours, as kube-rs sees it?
 //!
-//! Each function is one behaviour. It takes a client with all rights and a namespace of its own, and says what was
-//! different.
+//! Each function is one behaviour. It takes a client with all rights (see [`client`]) and a namespace of its own, and
+//! says what was different.
 
 pub mod collecting;
 pub mod custom;
@@ -14,7 +14,8 @@ pub mod watches;
 use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::api::{ObjectMeta, PostParams};
-use kube::{Api, Client, ResourceExt};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client, Config, ResourceExt};
 
 /// Everything, one after the other, each in a namespace of its own.
 pub async fn all(client: &Client) -> Result<usize> {
@@ -53,6 +54,17 @@ pub async fn all(client: &Client) -> Result<usize> {
         collecting::orphans_stay,
     );
     Ok(count)
+}
+
+/// A client that says what the server said, at once: the usual one tries a 429 again for minutes.
+pub async fn client(kubeconfig: &str) -> Result<Client> {
+    let mut config = Config::from_custom_kubeconfig(
+        Kubeconfig::from_yaml(kubeconfig)?,
+        &KubeConfigOptions::default(),
+    )
+    .await?;
+    config.default_retry = false;
+    Ok(Client::try_from(config)?)
 }
 
 async fn fresh(client: &Client) -> Result<String> {

@@ -89,6 +89,10 @@ fn pod(pod: &Pod, gone: bool) -> Option<What> {
     }
 }
 
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "the watch asks every kind the same way"
+)]
 fn claim(claim: &DynamicObject, gone: bool) -> Option<What> {
     if gone {
         return Some(What::ClaimGone);

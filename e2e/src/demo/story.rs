@@ -145,7 +145,7 @@ impl Story {
             turns.push((machine.created, price));
             turns.extend(machine.gone.map(|gone| (gone, -price)));
         }
-        turns.sort_by(|a, b| a.0.cmp(&b.0));
+        turns.sort_by_key(|turn| turn.0);
         let mut sum = 0.0_f64;
         let steps = turns.into_iter().map(|(at, change)| {
             sum = (sum + change).max(0.0);

@@ -9,8 +9,7 @@ use emulators::fronts::https;
 use emulators::fronts::kubernetes::ApiService;
 use emulators::kubernetes::Kubernetes;
 use emulators::kubernetes::users::User;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use kube::Client;
 
 #[tokio::test(start_paused = true)]
 async fn the_conformance_suite_holds_in_process_on_virtual_time() -> Result<()> {
@@ -37,12 +36,8 @@ async fn the_conformance_suite_holds_over_https() -> Result<()> {
         Box::new(|_| {}),
     );
     let served = https::serve("127.0.0.1:0".parse()?, engine).await?;
-    let config = Config::from_custom_kubeconfig(
-        Kubeconfig::from_yaml(&served.kubeconfig())?,
-        &KubeConfigOptions::default(),
-    )
-    .await?;
-    let count = e2e::conformance::all(&Client::try_from(config)?).await?;
+    let client = e2e::conformance::client(&served.kubeconfig()).await?;
+    let count = e2e::conformance::all(&client).await?;
     println!("{count} behaviours");
     Ok(())
 }

@@ -58,6 +58,10 @@ impl Kubectl {
     }
 }
 
+#[allow(
+    clippy::too_many_lines,
+    reason = "one session at a terminal, told in order"
+)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_gets_describes_applies_waits_and_deletes() -> Result<()> {
     let Some(_ready) = e2e::need_control_plane("embedded: kubectl") else {
@@ -84,6 +88,9 @@ async fn kubectl_gets_describes_applies_waits_and_deletes() -> Result<()> {
         .await?;
     kubectl
         .says("api-resources", &["deployments", "po ", "apps/v1"])
+        .await?;
+    kubectl
+        .says_with("apply -f -", DEFINITION, &["created"])
         .await?;
     kubectl
         .says_with(
@@ -160,6 +167,8 @@ async fn kubectl_gets_describes_applies_waits_and_deletes() -> Result<()> {
     ensure!(said.contains("no"), "{said}");
     let (ok, said) = kubectl.try_run(&["get", "pod", "two"], "").await?;
     ensure!(!ok && said.contains("pods \"two\" not found"), "{said}");
+    kubectl.says("create namespace typed", &["created"]).await?;
+    kubectl.says("create token default", &["emulated."]).await?;
     kubectl.says("delete pod one", &["deleted"]).await?;
     kubectl
         .says(
@@ -187,6 +196,13 @@ spec:
   schedulerName: nobody
   containers: [{name: c, image: none}]
 ---
+apiVersion: demo.joiner.dev/v1
+kind: Widget
+metadata: {name: w}
+spec: {size: 2}
+";
+
+const DEFINITION: &str = "
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: widgets.demo.joiner.dev}
@@ -203,9 +219,4 @@ spec:
       openAPIV3Schema:
         type: object
         properties: {spec: {type: object, properties: {size: {type: integer}}}}
----
-apiVersion: demo.joiner.dev/v1
-kind: Widget
-metadata: {name: w}
-spec: {size: 2}
 ";

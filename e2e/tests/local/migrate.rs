@@ -131,8 +131,8 @@ async fn not_ready_because(operator: &mut Running, gate: &str) -> Result<String>
         let status = answer.status();
         let report: Value = answer.json().await?;
         let gates = report["gates"].as_array().into_iter().flatten();
-        let closed = gates.filter(|one| one["name"] == gate && one["ready"] == false);
-        let why = closed.filter_map(|one| one["why"].as_str()).next();
+        let mut closed = gates.filter(|one| one["name"] == gate && one["ready"] == false);
+        let why = closed.find_map(|one| one["why"].as_str());
         let why = why.with_context(|| format!("{status}: {report}"))?;
         ensure!(status == 503, "{status} although {why}");
         Ok(why.to_owned())

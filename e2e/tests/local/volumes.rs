@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use e2e::wait;
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::{Api, ResourceExt};
@@ -36,6 +37,10 @@ async fn waits(stage: &mut Stage) -> Result<()> {
         Ok(claim.name_any())
     })
     .await?;
+    // A pod that has no place yet would get another machine.
+    let pods: Api<Pod> = Api::namespaced(stage.client.clone(), "default");
+    let runs = |pod: &Pod| json!(pod)["status"]["phase"] == "Running";
+    wait::until(&pods, "web-0", "Running", SOON, runs).await?;
     let attachments: Api<VolumeAttachment> = Api::all(stage.client.clone());
     let attachment: VolumeAttachment = serde_json::from_value(json!({
         "metadata": { "name": "a" },

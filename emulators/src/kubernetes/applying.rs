@@ -11,7 +11,7 @@ use super::patch::apply::{Writer, apply};
 use super::patch::lists::Spot;
 use super::paths::{set, text};
 use super::status::{Cause, Status};
-use super::write::{expect_kind, place};
+use super::write::{By, expect_kind, place};
 use super::{Kubernetes, Said, view};
 
 impl Kubernetes {
@@ -29,7 +29,7 @@ impl Kubernetes {
         let kind = Arc::clone(&ask.stored);
         let version = ask.kind.api_version(&ask.version);
         let writer = Writer {
-            manager: ask.manager(),
+            manager: ask.written_by(),
             api_version: &version,
             subresource: &ask.subresource,
             now,
@@ -47,7 +47,7 @@ impl Kubernetes {
         let mut next = apply(&old.value(), &wish, &spot, writer, force)?;
         let revision = old.meta.revision.to_string();
         set(&mut next, &["metadata", "resourceVersion"], revision.into());
-        self.finish_as(ask, &old, next, None, now)
+        self.finish_as(ask, &old, next, By::Apply(now))
     }
 }
 

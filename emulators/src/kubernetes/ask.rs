@@ -7,6 +7,7 @@ use http::{Method, Request};
 use serde_json::Value;
 
 use super::kinds::{Kind, Kinds};
+use super::proto;
 use super::status::Status;
 use super::users::User;
 
@@ -157,7 +158,7 @@ impl Ask {
     }
 
     /// Who the fields of this write belong to.
-    pub fn manager(&self) -> &str {
+    pub fn written_by(&self) -> &str {
         match self.query.get("fieldManager") {
             "" => &self.agent,
             named => named,
@@ -215,19 +216,24 @@ pub fn body(request: &Request<Bytes>) -> Result<Value, Status> {
     let kind = header(request, "content-type");
     let kind = kind.split(';').next().unwrap_or_default().trim();
     let value = match kind {
-        "application/vnd.kubernetes.protobuf" | "application/cbor" => {
-            return Err(Status::new(
-                415,
-                "UnsupportedMediaType",
-                "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml",
-            ));
+        "application/vnd.kubernetes.protobuf" => {
+            proto::read(request.body()).ok_or_else(unknown_format)?
         }
+        "application/cbor" => return Err(unknown_format()),
         "application/yaml" | "application/apply-patch+yaml" => yaml(request.body())?,
         _ => serde_json::from_slice(request.body()).map_err(|error| {
             Status::bad_request(format!("the body of the request is not JSON: {error}"))
         })?,
     };
     Ok(value)
+}
+
+fn unknown_format() -> Status {
+    Status::new(
+        415,
+        "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml",
+    )
 }
 
 fn yaml(body: &Bytes) -> Result<Value, Status> {

@@ -13,7 +13,7 @@ use super::crds::priority;
 use super::kinds::{Kind, Kinds};
 use super::status::Status;
 
-const VERSION: &str = "v1.37.0";
+const VERSION: &str = "v1.35.8";
 
 /// `None`: no path of discovery.
 pub(super) fn answer(request: &Request<Bytes>, kinds: &Kinds) -> Option<Result<Said, Status>> {
@@ -54,7 +54,7 @@ pub(super) fn answer(request: &Request<Bytes>, kinds: &Kinds) -> Option<Result<S
 }
 
 fn version() -> Value {
-    json!({"major": "1", "minor": "37", "gitVersion": VERSION, "gitCommit": "", "gitTreeState": "clean",
+    json!({"major": "1", "minor": "35", "gitVersion": VERSION, "gitCommit": "", "gitTreeState": "clean",
         "buildDate": "", "goVersion": "", "compiler": "rustc", "platform": "linux/emulated"})
 }
 

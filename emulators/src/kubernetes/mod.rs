@@ -4,6 +4,20 @@
 //! every write obeys · [`read`], [`write`], [`remove`], [`watch`] the verbs · [`patch`] the four dialects and who owns
 //! which field · [`users`], [`rbac`] who may · [`world`], [`cast`] who acts by itself, and when.
 
+#![allow(
+    clippy::similar_names,
+    clippy::needless_pass_by_value,
+    clippy::match_same_arms,
+    clippy::format_push_string,
+    clippy::return_self_not_must_use,
+    clippy::collapsible_if,
+    clippy::cmp_owned,
+    clippy::semicolon_if_nothing_returned,
+    clippy::assigning_clones,
+    clippy::too_many_arguments,
+    reason = "Kubernetes' own words (store, stored, kind, kinds) are alike, and a JSON value is handed on as it came"
+)]
+
 mod applying;
 pub mod ask;
 pub mod cast;
@@ -24,6 +38,7 @@ pub mod pace;
 pub mod patch;
 pub mod paths;
 mod print;
+mod proto;
 pub mod rbac;
 mod read;
 pub mod reading;

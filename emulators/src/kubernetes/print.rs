@@ -15,31 +15,33 @@ struct Column {
     path: String,
 }
 
-/// Columns of kinds for which a path is enough: (kind, "NAME=path NAME=path"), `@` for an age.
+/// Columns of kinds for which a path is enough: (kind, "Name=path Name=path"), `@` for an age, `_` for a blank.
 #[rustfmt::skip]
 const PLAIN: &[(&str, &str)] = &[
     ("namespaces", "Status=.status.phase Age=@"),
     ("services", "Type=.spec.type Cluster-IP=.spec.clusterIP Age=@"),
     ("secrets", "Type=.type Age=@"),
-    ("events", "Last-Seen=@.lastTimestamp Type=.type Reason=.reason Object=.involvedObject.name Message=.message"),
+    ("events", "Last_Seen=@.lastTimestamp Type=.type Reason=.reason Object=.involvedObject.name Message=.message"),
     ("persistentvolumeclaims", "Status=.status.phase Volume=.spec.volumeName StorageClass=.spec.storageClassName Age=@"),
     ("persistentvolumes", "Capacity=.spec.capacity.storage Status=.status.phase Claim=.spec.claimRef.name StorageClass=.spec.storageClassName Age=@"),
     ("deployments.apps", "Up-to-date=.status.updatedReplicas Available=.status.availableReplicas Age=@"),
     ("replicasets.apps", "Desired=.spec.replicas Current=.status.replicas Ready=.status.readyReplicas Age=@"),
     ("daemonsets.apps", "Desired=.status.desiredNumberScheduled Current=.status.currentNumberScheduled Ready=.status.numberReady Up-to-date=.status.updatedNumberScheduled Available=.status.numberAvailable Age=@"),
     ("jobs.batch", "Status=.status.conditions[0].type Completions=.status.succeeded Age=@"),
-    ("poddisruptionbudgets.policy", "Min-Available=.spec.minAvailable Max-Unavailable=.spec.maxUnavailable Allowed-Disruptions=.status.disruptionsAllowed Age=@"),
+    ("poddisruptionbudgets.policy", "Min_Available=.spec.minAvailable Max_Unavailable=.spec.maxUnavailable Allowed_Disruptions=.status.disruptionsAllowed Age=@"),
     ("leases.coordination.k8s.io", "Holder=.spec.holderIdentity Age=@"),
     ("storageclasses.storage.k8s.io", "Provisioner=.provisioner ReclaimPolicy=.reclaimPolicy VolumeBindingMode=.volumeBindingMode Age=@"),
     ("priorityclasses.scheduling.k8s.io", "Value=.value Global-Default=.globalDefault Age=@"),
-    ("customresourcedefinitions.apiextensions.k8s.io", "Created-At=.metadata.creationTimestamp"),
+    ("customresourcedefinitions.apiextensions.k8s.io", "Created_At=.metadata.creationTimestamp"),
     ("clusterrolebindings.rbac.authorization.k8s.io", "Role=.roleRef.name Age=@"),
     ("rolebindings.rbac.authorization.k8s.io", "Role=.roleRef.name Age=@"),
 ];
 
 pub(super) fn table(ask: &Ask, rows: Vec<Value>, with_head: bool, meta: &Value) -> Value {
     let columns = if with_head { head(ask) } else { Vec::new() };
-    json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": meta, "columnDefinitions": columns, "rows": rows})
+    let mut table = json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": meta, "columnDefinitions": columns});
+    table["rows"] = Value::Array(rows);
+    table
 }
 
 pub(super) fn row(ask: &Ask, object: &Object, now: Timestamp) -> Value {
@@ -102,8 +104,8 @@ fn columns(ask: &Ask) -> Vec<Column> {
     words
         .map(|(name, path)| match path.strip_prefix('@') {
             Some("") => column(name, "date", ".metadata.creationTimestamp"),
-            Some(path) => column(name, "date", path),
-            None => column(&name.replace('-', " "), "string", path),
+            Some(path) => column(&name.replace('_', " "), "date", path),
+            None => column(&name.replace('_', " "), "string", path),
         })
         .collect()
 }

@@ -311,6 +311,6 @@ fn propagation(word: &str) -> Result<Option<Propagation>, Status> {
 }
 
 fn how_dry(ask: &Ask, request: &Request<Bytes>) -> Result<bool, Status> {
-    let in_body: Value = serde_json::from_slice(request.body()).unwrap_or_default();
+    let in_body = body(request).unwrap_or_default();
     Ok(ask.dry_run()? || in_body["dryRun"][0] == "All")
 }

@@ -246,9 +246,8 @@ pub fn merge_update(
     let before = old.value();
     check_versions(kind, old, &value, part)?;
     match part {
-        Part::Whole => {}
         Part::Main if kind.has("status") => copy(&before, &mut value, "status"),
-        Part::Main => {}
+        Part::Whole | Part::Main => {}
         Part::Status => value = with_status(&before, value),
     }
     value["apiVersion"] = before["apiVersion"].clone();

@@ -1,3 +1,5 @@
+//! Does every write obey the rules?
+
 use super::*;
 use jiff::SignedDuration;
 use serde_json::json;

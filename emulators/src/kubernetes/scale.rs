@@ -15,6 +15,7 @@ pub(super) fn of(ask: &Ask, value: &Value) -> Value {
         .get(&ask.version)
         .map(|custom| &custom.scale);
     let member = |name: &str, usual: &[&str]| match paths {
+        Some(paths) if text(paths, name).is_empty() => Value::Null,
         Some(paths) => json_path(value, text(paths, name))
             .cloned()
             .unwrap_or_default(),
@@ -26,15 +27,19 @@ pub(super) fn of(ask: &Ask, value: &Value) -> Value {
         Some(_) => member("labelSelectorPath", &[]),
         None => Value::String(selector(&value["spec"]["selector"])),
     };
-    json!({
+    let mut scale = json!({
         "apiVersion": "autoscaling/v1", "kind": "Scale",
         "metadata": {
             "name": meta["name"], "namespace": meta["namespace"], "uid": meta["uid"],
             "resourceVersion": meta["resourceVersion"], "creationTimestamp": meta["creationTimestamp"],
         },
         "spec": {"replicas": wanted.as_i64().unwrap_or(0)},
-        "status": {"replicas": have.as_i64().unwrap_or(0), "selector": selector},
-    })
+        "status": {"replicas": have.as_i64().unwrap_or(0)},
+    });
+    if selector.is_string() {
+        scale["status"]["selector"] = selector;
+    }
+    scale
 }
 
 /// Writes the wish of a Scale into its object.

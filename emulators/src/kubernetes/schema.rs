@@ -79,8 +79,7 @@ fn prune_members(
             schema["properties"].get(name),
             &schema["additionalProperties"],
         ) {
-            (Some(inner), _) => inner,
-            (None, inner @ Value::Object(_)) => inner,
+            (Some(inner), _) | (None, inner @ Value::Object(_)) => inner,
             (None, Value::Bool(true)) => return true,
             (None, _) => {
                 if !keep_all {
@@ -151,7 +150,7 @@ fn check_at(value: &Value, schema: &Value, at: &str, causes: &mut Vec<Cause>) {
             check_pattern(value, schema, at, causes);
         }
         Value::Number(number) => {
-            check_number(number.as_f64().unwrap_or_default(), schema, at, causes)
+            check_number(number.as_f64().unwrap_or_default(), schema, at, causes);
         }
         Value::Null | Value::Bool(_) => {}
     }

@@ -44,12 +44,12 @@ fn roles(store: &mut Store, now: Timestamp) {
         {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
         {"nonResourceURLs": ["*"], "verbs": ["*"]},
     ]);
-    role(store, "cluster-admin", everything, now);
+    role(store, "cluster-admin", &everything, now);
     let read = json!(["get", "list", "watch"]);
     role(
         store,
         "view",
-        json!([{"apiGroups": ["", "apps", "batch", "policy"], "resources":
+        &json!([{"apiGroups": ["", "apps", "batch", "policy"], "resources":
         ["pods", "services", "configmaps", "events", "deployments", "replicasets", "daemonsets", "statefulsets", "jobs", "poddisruptionbudgets"],
         "verbs": read}]),
         now,
@@ -57,14 +57,14 @@ fn roles(store: &mut Store, now: Timestamp) {
     role(
         store,
         "system:node-bootstrapper",
-        json!([{"apiGroups": ["certificates.k8s.io"],
+        &json!([{"apiGroups": ["certificates.k8s.io"],
         "resources": ["certificatesigningrequests"], "verbs": ["create", "get", "list", "watch"]}]),
         now,
     );
     role(
         store,
         "system:node",
-        json!([
+        &json!([
             {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["create", "get", "list", "watch", "delete", "patch", "update"]},
             {"apiGroups": [""], "resources": ["nodes/status", "pods/status"], "verbs": ["patch", "update"]},
             {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch", "update"]},
@@ -78,7 +78,7 @@ fn roles(store: &mut Store, now: Timestamp) {
     bind(store, "system:node", "system:nodes", now);
 }
 
-fn role(store: &mut Store, name: &str, rules: Value, now: Timestamp) {
+fn role(store: &mut Store, name: &str, rules: &Value, now: Timestamp) {
     let role = json!({"metadata": {"name": name, "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"}}, "rules": rules});
     make(store, "clusterroles.rbac.authorization.k8s.io", role, now);
 }

@@ -84,7 +84,7 @@ impl Status {
             "Invalid",
             format!("{kind} \"{name}\" is invalid: {said}"),
         );
-        status.details = json!({"name": name, "kind": kind, "causes": listed(&causes)});
+        status.details = json!({"name": name, "kind": kind, "causes": listed(causes)});
         status
     }
 
@@ -134,7 +134,7 @@ impl Status {
         if !self.details.is_object() {
             self.details = json!({});
         }
-        self.details["causes"] = listed(causes);
+        self.details["causes"] = listed(causes.to_vec());
         self
     }
 
@@ -170,8 +170,8 @@ impl std::fmt::Display for Status {
 
 impl std::error::Error for Status {}
 
-fn listed(causes: &[Cause]) -> Value {
-    let causes = causes.iter().map(
+fn listed(causes: Vec<Cause>) -> Value {
+    let causes = causes.into_iter().map(
         |cause| json!({"field": cause.field, "reason": cause.reason, "message": cause.message}),
     );
     causes.collect()

@@ -104,14 +104,14 @@ impl Store {
         kind: &str,
         namespace: Option<&str>,
     ) -> Box<dyn Iterator<Item = &'a Arc<Object>> + 'a> {
-        let Some(shelf) = self.shelves.get(kind) else {
+        let Some(rack) = self.shelves.get(kind) else {
             return Box::new(std::iter::empty());
         };
         let Some(namespace) = namespace else {
-            return Box::new(shelf.objects.values());
+            return Box::new(rack.objects.values());
         };
         let start = format!("{namespace}/");
-        let inside = shelf.objects.range(start.clone()..);
+        let inside = rack.objects.range(start.clone()..);
         let inside = inside.take_while(move |(key, _)| key.starts_with(&start));
         Box::new(inside.map(|(_, object)| object))
     }
@@ -125,7 +125,7 @@ impl Store {
         use std::ops::Bound::{Excluded, Unbounded};
         match self.shelves.get(kind) {
             None => Box::new(std::iter::empty()),
-            Some(shelf) => Box::new(shelf.objects.range::<str, _>((Excluded(after), Unbounded))),
+            Some(rack) => Box::new(rack.objects.range::<str, _>((Excluded(after), Unbounded))),
         }
     }
 
@@ -147,11 +147,11 @@ impl Store {
         kind: &str,
         revision: u64,
     ) -> Result<impl Iterator<Item = &Arc<Change>> + use<'_>, TooOld> {
-        let log = self.shelves.get(kind).map(|shelf| {
-            let from = shelf
+        let log = self.shelves.get(kind).map(|rack| {
+            let from = rack
                 .log
                 .partition_point(|change| change.revision <= revision);
-            (shelf.compacted, shelf.log.range(from..))
+            (rack.compacted, rack.log.range(from..))
         });
         match log {
             Some((compacted, _)) if revision < compacted => Err(TooOld { oldest: compacted }),
@@ -160,19 +160,21 @@ impl Store {
         }
     }
 
-    /// The revision of the last change of one kind.
+    /// The revision of the last change of one kind, as far as the log knows.
     pub fn last_change(&self, kind: &str) -> u64 {
-        let last = self.shelves.get(kind).and_then(|shelf| shelf.log.back());
-        last.map_or(0, |change| change.revision)
+        self.shelves.get(kind).map_or(0, |rack| {
+            let last = rack.log.back();
+            last.map_or(rack.compacted, |change| change.revision)
+        })
     }
 
     /// The object before its last `back` changes, for stale reads. `None` for one that was not there.
     pub fn shelf_before(&self, kind: &str, back: usize) -> BTreeMap<String, Arc<Object>> {
-        let Some(shelf) = self.shelves.get(kind) else {
+        let Some(rack) = self.shelves.get(kind) else {
             return BTreeMap::new();
         };
-        let mut objects = shelf.objects.clone();
-        for change in shelf.log.iter().rev().take(back) {
+        let mut objects = rack.objects.clone();
+        for change in rack.log.iter().rev().take(back) {
             let key = key(change.object.namespace(), change.object.name());
             match &change.previous {
                 Some(previous) => objects.insert(key, Arc::clone(previous)),
@@ -185,17 +187,17 @@ impl Store {
     /// Forget the log: every watch from an older revision is answered 410.
     pub fn compact(&mut self) {
         let revision = self.revision;
-        for shelf in self.shelves.values_mut() {
-            shelf.log.clear();
-            shelf.compacted = revision;
+        for rack in self.shelves.values_mut() {
+            rack.log.clear();
+            rack.compacted = revision;
         }
     }
 
     /// Keep this many changes of each kind.
     pub fn keep_changes(&mut self, length: usize) {
         self.log_length = length;
-        for shelf in self.shelves.values_mut() {
-            shelf.trim(length);
+        for rack in self.shelves.values_mut() {
+            rack.trim(length);
         }
     }
 
@@ -209,8 +211,8 @@ impl Store {
         value["metadata"]["resourceVersion"] = self.revision.to_string().into();
         let object = Arc::new(Object::new(value, self.count < SMALL));
         let key = key(object.namespace(), object.name());
-        let shelf = self.shelves.entry(kind.to_owned()).or_default();
-        let previous = shelf.objects.insert(key.clone(), Arc::clone(&object));
+        let rack = self.shelves.entry(kind.to_owned()).or_default();
+        let previous = rack.objects.insert(key.clone(), Arc::clone(&object));
         match &previous {
             Some(previous) => self.unindex(kind, &key, previous),
             None => self.count += 1,
@@ -246,14 +248,14 @@ impl Store {
         previous: Option<Arc<Object>>,
     ) {
         let revision = self.revision;
-        let shelf = self.shelves.entry(kind.to_owned()).or_default();
-        shelf.log.push_back(Arc::new(Change {
+        let rack = self.shelves.entry(kind.to_owned()).or_default();
+        rack.log.push_back(Arc::new(Change {
             revision,
             event,
             object,
             previous,
         }));
-        shelf.trim(self.log_length);
+        rack.trim(self.log_length);
     }
 
     fn index(&mut self, kind: &str, key: &str, object: &Object) {

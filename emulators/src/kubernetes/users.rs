@@ -87,7 +87,7 @@ impl Tokens {
     pub fn add_account(&mut self, token: &str, account: (&str, &str, &str), expires: Timestamp) {
         let (namespace, name, uid) = account;
         let mut user = User::account(namespace, name);
-        user.uid = uid.to_owned();
+        uid.clone_into(&mut user.uid);
         let issued = Issued {
             user,
             account: Some((namespace.to_owned(), name.to_owned(), uid.to_owned())),

@@ -18,6 +18,15 @@ use super::rules::{Part, merge_update};
 use super::status::Status;
 use super::{Kubernetes, Said, crds, scale, schema, shape, view};
 
+/// Who says which fields are whose.
+#[derive(Clone, Copy)]
+pub(super) enum By<'a> {
+    /// Whatever it changes belongs to this writer from now on.
+    Update(Writer<'a>),
+    /// The apply has said so already, at this instant.
+    Apply(Timestamp),
+}
+
 impl Kubernetes {
     pub(super) fn create(
         &mut self,
@@ -44,7 +53,7 @@ impl Kubernetes {
         self.world.store.prepare_create(&kind, &mut value, now)?;
         let version = kind.api_version(&kind.storage);
         let writer = Writer {
-            manager: ask.manager(),
+            manager: ask.written_by(),
             api_version: &version,
             subresource: "",
             now,
@@ -159,12 +168,12 @@ impl Kubernetes {
             _ => "",
         };
         let writer = Writer {
-            manager: ask.manager(),
+            manager: ask.written_by(),
             api_version: &version,
             subresource: sub,
             now,
         };
-        self.finish_as(ask, old, next, Some(writer), now)
+        self.finish_as(ask, old, next, By::Update(writer))
     }
 
     pub(super) fn finish_as(
@@ -172,9 +181,9 @@ impl Kubernetes {
         ask: &Ask,
         old: &Arc<Object>,
         mut next: Value,
-        writer: Option<Writer<'_>>,
-        now: Timestamp,
+        by: By<'_>,
     ) -> Result<Said, Status> {
+        let (By::Update(Writer { now, .. }) | By::Apply(now)) = by;
         let kind = Arc::clone(&ask.stored);
         let warnings = accept(ask, &mut next)?;
         let part = match ask.subresource.as_str() {
@@ -192,14 +201,14 @@ impl Kubernetes {
                 "the object has been modified; please apply your changes to the latest version and try again",
             ));
         }
-        match writer {
-            Some(writer) => track(
+        match by {
+            By::Update(writer) => track(
                 &old.value(),
                 &mut next,
                 &Spot::top(&kind, &kind.storage),
                 writer,
             ),
-            None => set(&mut next, &["metadata", "managedFields"], managed),
+            By::Apply(_) => set(&mut next, &["metadata", "managedFields"], managed),
         }
         keep_times(&old.value(), &mut next);
         let stored = if ask.dry_run()? {

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Programs for contributors, which nobody runs in a cluster.
-const AT_HOME: [&str; 1] = ["xtask"];
+/// Programs for contributors, which nobody runs in a cluster: `cargo xtask` starts them.
+const AT_HOME: [&str; 3] = ["xtask", "joiner-demo", "joiner-sim"];
 
 fn programs() -> Vec<(String, String)> {
     let said = Command::new(env!("CARGO"))

@@ -48,6 +48,10 @@ impl Provider for Counting {
         self.changed.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
+    async fn terminate_only(&self, _: &Identity, _: &InstanceId) -> Result<(), CloudError> {
+        self.changed.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
     async fn reboot(&self, _: &InstanceId, _: &str) -> Result<(), CloudError> {
         self.changed.fetch_add(1, Ordering::SeqCst);
         Ok(())

@@ -218,6 +218,52 @@ pub enum Constraint {
 }
 
 impl Why {
+    /// Every word that `code` can say, in the order of the variants.
+    pub const CODES: [&'static str; 42] = [
+        "Contradiction",
+        "UnknownConstraint",
+        "OptedOut",
+        "BadTerm",
+        "Unreadable",
+        "VolumesApart",
+        "VolumeElsewhere",
+        "TopologyUnknown",
+        "SpreadUnmet",
+        "AffinityUnmet",
+        "AntiAffinityUnmet",
+        "UnwantedThere",
+        "NoPlace",
+        "NoPool",
+        "PoolNotReady",
+        "PoolPaused",
+        "NoCatalog",
+        "TaintNotTolerated",
+        "LabelUnknown",
+        "LabelConflict",
+        "NoTypeWithLabel",
+        "NothingAvailable",
+        "NothingLargeEnough",
+        "VolumeLimit",
+        "HostPortTaken",
+        "LimitReached",
+        "MinValuesUnmet",
+        "GuardReached",
+        "OutOfSteps",
+        "DoNotDisrupt",
+        "NodeDoNotDisrupt",
+        "BudgetBlocks",
+        "SeveralBudgets",
+        "DisruptionBudget",
+        "BadBudget",
+        "NotInitialized",
+        "Leaving",
+        "NotEmpty",
+        "Nominated",
+        "NeverConsolidates",
+        "ConsolidatesAt",
+        "StillTerminating",
+    ];
+
     /// A stable word for events, conditions and metrics.
     pub fn code(&self) -> &'static str {
         match self {
@@ -278,5 +324,34 @@ impl Constraint {
             Self::ResourceClaim => "resourceClaims",
             Self::MatchFields => "matchFields",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_codes_names_every_code_once() {
+        let source = include_str!("why.rs");
+        let body = source.split("pub fn code(").nth(1).unwrap();
+        let body = body.split("impl Constraint").next().unwrap();
+        let said: Vec<&str> = body
+            .lines()
+            .filter_map(|line| line.split("=> \"").nth(1)?.split('"').next())
+            .collect();
+        assert_eq!(said, Why::CODES);
+    }
+
+    #[test]
+    fn a_spread_that_cannot_be_kept_says_what_to_change() {
+        let why = Why::SpreadUnmet {
+            key: "zone".into(),
+            max_skew: 1,
+            selector: "app In [web]".into(),
+            allowed: "a".into(),
+        };
+        assert_eq!(why.code(), "SpreadUnmet");
+        assert!(why.fix().contains("maxSkew above 1"), "{}", why.fix());
     }
 }

@@ -48,8 +48,12 @@ pub async fn run(hub: &Shared, readiness: &Readiness) {
                 }
                 return;
             }
-            Err(error) => {
-                tracing::warn!(%error, "stored classes could not be brought to version {HUB}; trying again");
+            Err(turn) => {
+                let error = said(&turn);
+                tracing::warn!(
+                    error,
+                    "stored classes could not be brought to version {HUB}; trying again"
+                );
                 let why = format!(
                     "classes stored in an older version cannot be rewritten ({error}); is joiner-webhook running?"
                 );
@@ -60,6 +64,16 @@ pub async fn run(hub: &Shared, readiness: &Readiness) {
         tokio::time::sleep(wait).await;
         wait = (wait * 2).min(LONGEST_WAIT);
     }
+}
+
+/// The API server's own sentence, without what the client wraps around it.
+fn said(turn: &Turn) -> String {
+    if let Turn::Read(error) = turn
+        && let kube::Error::Api(status) = &**error
+    {
+        return status.message.clone();
+    }
+    turn.to_string()
 }
 
 async fn pass(hub: &Shared) -> Result<(), Turn> {

@@ -14,6 +14,7 @@ use crate::brakes;
 use crate::conditions::Conditions;
 use crate::hub::{Shared, pool_of};
 use crate::ingest;
+use crate::wake::pools_of_class;
 use crate::write::Who;
 
 pub const HASH: &str = "karpenter.sh/nodepool-hash";
@@ -22,6 +23,13 @@ pub const HASH_VERSION: &str = "karpenter.sh/nodepool-hash-version";
 const GUARD: &str = "RunawayGuard";
 
 pub async fn turn(hub: &Shared, name: String) -> Outcome {
+    let pools = hub.mirror.pools.all();
+    for pool in pools.iter().filter(|pool| {
+        ingest::pool::is_ours(pool)
+            && name == pools_of_class(&pool.spec.template.spec.node_class_ref.name)
+    }) {
+        hub.wake.pools_of(&pool.name_any());
+    }
     let Some(pool) = hub.mirror.pools.get(&name) else {
         return Ok(Again::Never);
     };

@@ -62,9 +62,8 @@ pub async fn run(hub: &Shared, mut news: UnboundedReceiver<String>) {
         let begun = hub.clock.moment();
         let schedule = solve(&WhatIf::nothing_changes(&frozen), STEPS);
         let took = hub.clock.moment().since(begun);
-        // In one breath: a guard of a metric must not be held while others wait for answers.
-        let seconds = took.as_secs_f64();
-        hub.counts.planning.get_or_create(&PROVISIONER).observe(seconds);
+        // In one expression: the lock behind it may not be held while we wait for anything.
+        (hub.counts.planning.get_or_create(&PROVISIONER)).observe(took.as_secs_f64());
         tracing::debug!(
             openings = schedule.openings.len(),
             "computed new nodeclaim(s) to fit pod(s)"
@@ -93,8 +92,11 @@ async fn gather(hub: &Shared, news: &mut UnboundedReceiver<String>) -> Timestamp
 }
 
 async fn act(hub: &Shared, frozen: &Snapshot, schedule: &Schedule) {
-    let all = schedule.openings.iter();
-    let all: Vec<_> = all.map(|opening| open(hub, frozen, opening)).collect();
+    let all: Vec<_> = schedule
+        .openings
+        .iter()
+        .map(|opening| open(hub, frozen, opening))
+        .collect();
     futures::stream::iter(all)
         .buffered(SIDE_BY_SIDE)
         .collect::<()>()
@@ -217,16 +219,15 @@ async fn explain(hub: &Shared, frozen: &Snapshot, schedule: &Schedule, told: &mu
     }
     let tell = events.into_iter().map(|(name, warning, said)| async move {
         if let Some(object) = hub.mirror.pods.get(name) {
-            let reason = if warning {
-                "FailedScheduling"
-            } else {
-                "Nominated"
-            };
             let about = reference(&*object);
-            hub.write.tell(&about, warning, reason, said).await;
+            let write = &hub.write;
+            if warning {
+                write.tell(&about, true, "FailedScheduling", said).await;
+            } else {
+                write.tell(&about, false, "Nominated", said).await;
+            }
         }
     });
-    // In a list: as a lazy chain the whole operator could not move between threads.
     let tell: Vec<_> = tell.collect();
     futures::stream::iter(tell)
         .buffered(SIDE_BY_SIDE)
@@ -280,6 +281,7 @@ fn claim(hub: &Shared, frozen: &Snapshot, opening: &Opening) -> Option<NodeClaim
         OFFERINGS.to_owned(),
         opening.ledger_offerings(catalog).join(","),
     );
+    annotations.insert(explain::WHY.to_owned(), explain::opening(frozen, opening));
     annotations.insert(
         HASH.to_owned(),
         hash::node_pool_hash(template).ok()?.to_string(),

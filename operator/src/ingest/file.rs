@@ -79,13 +79,20 @@ impl Class {
 pub fn shape(pod: &v1::Pod, known: &WellKnown) -> Result<Shape, Misread> {
     let spec = pod.spec.as_ref();
     let spec = spec.ok_or_else(|| Misread::new("spec", "missing"))?;
-    Ok(super::pod::shape(spec, known))
+    let labels = pod.metadata.labels.clone().unwrap_or_default();
+    let namespace = pod.metadata.namespace.as_deref().unwrap_or("default");
+    Ok(super::pod::among_others(spec, &labels, namespace, known))
 }
 
 pub fn daemon_shape(set: &DaemonSet, known: &WellKnown) -> Result<Shape, Misread> {
     let spec = set.spec.template.spec.as_ref();
     let spec = spec.ok_or_else(|| Misread::new("spec.template.spec", "missing"))?;
-    Ok(super::pod::shape(spec, known))
+    let meta = set.spec.template.metadata.as_ref();
+    let labels = meta
+        .and_then(|meta| meta.labels.clone())
+        .unwrap_or_default();
+    let namespace = set.metadata.namespace.as_deref().unwrap_or("default");
+    Ok(super::pod::among_others(spec, &labels, namespace, known))
 }
 
 /// A node without its usage; `taints` are all it has.
@@ -107,7 +114,12 @@ pub fn node(node: &v1::Node) -> Result<Node, Misread> {
     }
     Ok(Node {
         name: node.metadata.name.as_deref().unwrap_or_default().into(),
-        labels: super::labels(node.metadata.labels.as_ref().unwrap_or(&Default::default())),
+        labels: super::labels(
+            node.metadata
+                .labels
+                .as_ref()
+                .unwrap_or(&std::collections::BTreeMap::default()),
+        ),
         taints: super::node::taints(node),
         capacity,
         allocatable,

@@ -8,6 +8,8 @@ pub mod file;
 pub mod node;
 pub mod pod;
 pub mod pool;
+pub mod topology;
+pub mod volume;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -116,15 +116,38 @@ pub fn requests(spec: &PodSpec) -> Result<Resources, Why> {
     }))
 }
 
-fn unreadable(field: &str, said: &impl ToString) -> Why {
+pub(super) fn unreadable(field: &str, said: &impl ToString) -> Why {
     Why::Unreadable {
         field: field.into(),
         said: said.to_string().into(),
     }
 }
 
-/// Everything about a pod that matters to where it can go.
+/// Everything about a pod that matters to where it can go, where nothing is known of other pods and of storage: what concerns
+/// them is named as beyond the planner.
 pub fn shape(spec: &PodSpec, known: &WellKnown) -> Shape {
+    let mut shape = alone(spec, known);
+    beyond(spec, &mut shape);
+    shape
+}
+
+/// Everything about a pod but its volumes, which `volume::Storage` knows.
+pub fn among_others(
+    spec: &PodSpec,
+    labels: &BTreeMap<String, String>,
+    namespace: &str,
+    known: &WellKnown,
+) -> Shape {
+    let mut shape = alone(spec, known);
+    shape.namespace = namespace.into();
+    shape.labels = super::labels(labels);
+    super::topology::constrain(spec, known, &mut shape);
+    devices(spec, &mut shape);
+    shape
+}
+
+/// What a pod asks of its node.
+fn alone(spec: &PodSpec, known: &WellKnown) -> Shape {
     let mut shape = Shape::default();
     match requests(spec) {
         Ok(requests) => shape.requests = requests,
@@ -141,7 +164,6 @@ pub fn shape(spec: &PodSpec, known: &WellKnown) -> Shape {
     affinity(spec, known, &mut shape);
     shape.tolerations = tolerations(spec);
     shape.ports = ports(spec);
-    beyond(spec, &mut shape);
     shape
 }
 
@@ -178,6 +200,13 @@ fn affinity(spec: &PodSpec, known: &WellKnown, shape: &mut Shape) {
             shape.terms.push(asked);
         }
     }
+}
+
+/// Pod affinities, for who knows nothing of other pods.
+fn others(spec: &PodSpec, shape: &mut Shape) {
+    let Some(affinity) = &spec.affinity else {
+        return;
+    };
     let hard = |terms: Option<&Vec<_>>| terms.is_some_and(|terms| !terms.is_empty());
     let near = affinity.pod_affinity.as_ref();
     if hard(near.and_then(|near| {
@@ -200,7 +229,10 @@ fn affinity(spec: &PodSpec, known: &WellKnown, shape: &mut Shape) {
     }
 }
 
-fn expressed(raw: &NodeSelectorRequirement, known: &WellKnown) -> Result<Requirement, Why> {
+pub(super) fn expressed(
+    raw: &NodeSelectorRequirement,
+    known: &WellKnown,
+) -> Result<Requirement, Why> {
     let values: Vec<&str> = raw.values.iter().flatten().map(String::as_str).collect();
     let operator: Operator = raw
         .operator
@@ -260,6 +292,7 @@ pub fn ports(spec: &PodSpec) -> Vec<HostPort> {
 
 /// Hard constraints this planner does not know yet.
 fn beyond(spec: &PodSpec, shape: &mut Shape) {
+    others(spec, shape);
     for spread in spec.topology_spread_constraints.iter().flatten() {
         if spread.when_unsatisfiable == "DoNotSchedule" {
             shape.beyond.push((
@@ -275,6 +308,10 @@ fn beyond(spec: &PodSpec, shape: &mut Shape) {
                 .push((Constraint::Volume, volume.name.as_str().into()));
         }
     }
+    devices(spec, shape);
+}
+
+fn devices(spec: &PodSpec, shape: &mut Shape) {
     for claim in spec.resource_claims.iter().flatten() {
         shape
             .beyond

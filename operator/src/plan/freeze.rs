@@ -1,27 +1,25 @@
 //! How does everything that was read become one snapshot?
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use planner::snapshot::{Claim, MinValuesPolicy, Node, Options, Pods, PoolState};
+use planner::snapshot::{
+    Claim, MinValuesPolicy, Node, Options, Pod, Pods, PoolState, PreferencePolicy, Shape,
+};
 use planner::taints::lasting;
 use planner::{ClassRef, ResourceName, Resources, Snapshot};
 
-use super::Preferences;
 use super::catalog::Goods;
 use super::gather::Gathered;
 use super::seen::{ClaimSeen, NodeSeen, PodSeen};
 use super::trouble::Trouble;
+use crate::ingest::volume::Storage;
 
 /// What flags decide.
 pub(super) struct Flags {
     pub(super) min_values: MinValuesPolicy,
-    #[allow(dead_code, reason = "read by the planner's full scheduler")]
-    pub(super) preferences: Preferences,
-    #[allow(dead_code, reason = "read by the planner's full scheduler")]
-    pub(super) scheduler_config: Option<PathBuf>,
+    pub(super) preferences: PreferencePolicy,
 }
 
 pub(super) struct Frozen {
@@ -40,6 +38,7 @@ pub(super) fn freeze(
     snapshot.options = Options {
         well_known: std::mem::take(&mut all.well_known),
         min_values: flags.min_values,
+        preferences: flags.preferences,
         // A plan on paper buys nothing, so nothing can run away.
         guard: None,
         ..Options::default()
@@ -57,6 +56,7 @@ pub(super) fn freeze(
     snapshot.nodes = nodes;
     snapshot.claims = claims;
     snapshot.daemons = std::mem::take(&mut all.daemons);
+    snapshot.namespaces = std::mem::take(&mut all.namespaces);
     snapshot.pods = pods(all, &mut snapshot.nodes, &mut warnings);
     Ok(Frozen {
         snapshot: snapshot.freeze(),
@@ -67,7 +67,7 @@ pub(super) fn freeze(
 fn passed_by(all: &Gathered) -> Vec<String> {
     let one = |(kind, count): (&String, &usize)| {
         let objects = if *count == 1 { "object" } else { "objects" };
-        format!("{count} {objects} of kind {kind} mean nothing to a plan and were passed by")
+        format!("passed by, because a plan does not look at them: {count} {objects} of kind {kind}")
     };
     all.passed_by.iter().map(one).collect()
 }
@@ -130,9 +130,15 @@ fn places(all: &mut Gathered, warnings: &mut Vec<String>) -> (Vec<Node>, Vec<Cla
             None => flying.push(claim.claim),
         }
     }
+    let limits = &mut all.volume_limits;
     let nodes = seen.into_iter().map(|seen| {
         let pool = seen.pool();
-        Node { pool, ..seen.node }
+        let volume_limits = limits.remove(&seen.node.name).unwrap_or_default();
+        Node {
+            pool,
+            volume_limits,
+            ..seen.node
+        }
     });
     (nodes.collect(), flying)
 }
@@ -159,38 +165,62 @@ fn pods(all: Gathered, nodes: &mut [Node], warnings: &mut Vec<String>) -> Pods {
         .enumerate()
         .map(|(at, node)| (node.name.clone(), at))
         .collect();
-    let shapes = all.shapes;
+    let (shapes, storage) = (all.shapes, all.storage);
     let mut lost = 0;
-    let mut list = Vec::with_capacity(all.pods.len());
+    let mut list: Vec<(Pod, Shape)> = Vec::with_capacity(all.pods.len());
     for seen in all.pods {
-        let Some(name) = &seen.node else {
-            list.push((seen.pod, seen.shape));
-            continue;
-        };
-        let Some(node) = at.get(name).map(|at| &mut nodes[*at]) else {
-            lost += 1;
-            continue;
-        };
-        if node.leaving && !seen.daemon && !seen.ending {
-            list.push((seen.pod, seen.shape));
-            continue;
+        let node = seen.node.as_ref().map(|name| at.get(name));
+        match node {
+            None => {
+                let shape = with_volumes(shapes.get(seen.shape), &seen, &storage);
+                list.push((seen.pod, shape));
+            }
+            Some(None) => lost += 1,
+            Some(Some(at)) => {
+                let node = &mut nodes[*at];
+                let shape = with_volumes(shapes.get(seen.shape), &seen, &storage);
+                list.extend(on_node(node, seen, shape));
+            }
         }
-        take_room(node, &seen, shapes.get(seen.shape));
     }
     if lost > 0 {
         warnings.push(format!(
             "{lost} pods are on nodes that are not in the input and were left out"
         ));
     }
-    Pods::gather(
-        list.into_iter()
-            .map(|(pod, shape)| (pod, shapes.get(shape).clone())),
-    )
+    Pods::gather(list)
 }
 
-fn take_room(node: &mut Node, seen: &PodSeen, shape: &planner::snapshot::Shape) {
+/// A pod that is on a node: to be moved, or counted where it is. One that is on its way out counts for nobody's spread.
+fn on_node(node: &mut Node, seen: PodSeen, shape: Shape) -> Option<(Pod, Shape)> {
+    if node.leaving && !seen.daemon && !seen.ending {
+        return Some((seen.pod, shape));
+    }
+    take_room(node, seen.daemon, &shape);
+    let mut bound = seen.pod.on(node.name.clone());
+    bound.pending = false;
+    // What cannot be read about a pod that runs does not matter any more.
+    let shape = Shape {
+        unreadable: Vec::new(),
+        ..shape
+    };
+    (!seen.ending).then_some((bound, shape))
+}
+
+fn with_volumes(shape: &Shape, seen: &PodSeen, storage: &Storage) -> Shape {
+    let mut shape = shape.clone();
+    for claim in &seen.claims {
+        match storage.volume(claim) {
+            Ok(volume) => shape.volumes.push(volume),
+            Err(why) => shape.unreadable.push(why),
+        }
+    }
+    shape
+}
+
+fn take_room(node: &mut Node, daemon: bool, shape: &Shape) {
     let takes: Resources = shape.requests.clone().with(ResourceName::Pods, 1);
-    if seen.daemon {
+    if daemon {
         node.daemons = node.daemons.plus(&takes);
     }
     node.used = node.used.plus(&takes);

@@ -1,22 +1,25 @@
 //! What does each document mean, and what of it is kept?
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crds::karpenter::{NodeClaim, NodePool};
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 use planner::labels::WellKnown;
-use planner::snapshot::Daemon;
+use planner::snapshot::{Daemon, Spread};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::defaults;
 use super::field::typed;
 use super::read::Document;
 use super::seen::{ClaimSeen, ClassSeen, NodeSeen, PodSeen, PoolSeen, Shapes};
 use super::trouble::Trouble;
 use crate::ingest;
 use crate::ingest::file::{self, Misread};
+use crate::ingest::volume::{self, Storage};
 
 /// Everything that was read, lowered to planner values.
 pub(super) struct Gathered {
@@ -28,6 +31,12 @@ pub(super) struct Gathered {
     pub(super) pools: Vec<PoolSeen>,
     pub(super) classes: Vec<ClassSeen>,
     pub(super) daemons: Vec<Daemon>,
+    pub(super) namespaces: Vec<planner::snapshot::Namespace>,
+    pub(super) storage: Storage,
+    /// By node.
+    pub(super) volume_limits: HashMap<Arc<str>, Vec<(Arc<str>, Option<u32>)>>,
+    /// Spreads of pods that have none of their own.
+    defaults: Vec<Spread>,
     /// Kinds that mean nothing here, and how often each was met.
     pub(super) passed_by: BTreeMap<String, usize>,
     names: HashSet<(&'static str, Arc<str>)>,
@@ -43,7 +52,7 @@ struct What {
 }
 
 impl Gathered {
-    pub(super) fn new(well_known: WellKnown) -> Self {
+    pub(super) fn new(well_known: WellKnown, defaults: Vec<Spread>) -> Self {
         Self {
             well_known,
             shapes: Shapes::default(),
@@ -53,6 +62,10 @@ impl Gathered {
             pools: Vec::new(),
             classes: Vec::new(),
             daemons: Vec::new(),
+            namespaces: Vec::new(),
+            storage: Storage::default(),
+            volume_limits: HashMap::new(),
+            defaults,
             passed_by: BTreeMap::new(),
             names: HashSet::new(),
         }
@@ -69,6 +82,11 @@ impl Gathered {
         match (group, kind.as_str()) {
             ("", "Pod") => self.pod(document),
             ("", "Node") => self.node(document),
+            ("", "Namespace") => self.namespace(document),
+            ("", "PersistentVolumeClaim" | "PersistentVolume")
+            | ("storage.k8s.io", "StorageClass" | "CSINode") => self.storage(document, &kind),
+            // Read by nobody here: a plan evicts no pod, and what preempts whom is kube-scheduler's to say.
+            ("scheduling.k8s.io", "PriorityClass") | ("policy", "PodDisruptionBudget") => Ok(()),
             ("apps", "DaemonSet") => self.daemon(document),
             ("karpenter.sh", "NodePool") => self.pool(document),
             ("karpenter.sh", "NodeClaim") => self.claim(document),
@@ -94,8 +112,11 @@ impl Gathered {
         if node.is_none() && (daemon || ending) {
             return Ok(());
         }
-        let shape =
+        let mut shape =
             file::shape(&pod, &self.well_known).map_err(|bad| self.misread(document, &bad))?;
+        if shape.spreads.is_empty() {
+            shape.spreads = defaults::given(&self.defaults, &pod);
+        }
         if let (Some(why), true) = (shape.unreadable.first(), node.is_some()) {
             // A pod that waits is refused with its reason; one that runs takes room we would not know of.
             let said = crate::explain::sentence(why);
@@ -108,6 +129,7 @@ impl Gathered {
             pod: planner::snapshot::Pod::pending(name, uid, created),
             shape,
             node: node.map(Arc::from),
+            claims: volume::mounted(&pod),
             daemon,
             ending,
         });
@@ -135,6 +157,48 @@ impl Gathered {
         }
         self.daemons.push(Daemon { name, shape });
         Ok(())
+    }
+
+    fn namespace(&mut self, document: &Document) -> Result<(), Trouble> {
+        let namespace: Namespace = self.read(document)?;
+        let name = self.name_once(document, "Namespace", crate::mirror::key(&namespace))?;
+        let labels = ingest::labels(&namespace.metadata.labels.unwrap_or_default());
+        self.namespaces
+            .push(planner::snapshot::Namespace { name, labels });
+        Ok(())
+    }
+
+    fn storage(&mut self, document: &Document, kind: &str) -> Result<(), Trouble> {
+        let read = match kind {
+            "PersistentVolumeClaim" => {
+                let mut claim: PersistentVolumeClaim = self.read(document)?;
+                claim.metadata.namespace.get_or_insert_with(in_default);
+                let key = crate::mirror::key(&claim);
+                let key = self.name_once(document, "PersistentVolumeClaim", key)?;
+                self.storage.add_claim(key, &claim);
+                Ok(())
+            }
+            "PersistentVolume" => {
+                let volume: PersistentVolume = self.read(document)?;
+                self.name_once(document, "PersistentVolume", crate::mirror::key(&volume))?;
+                self.storage.add_volume(&volume)
+            }
+            "StorageClass" => {
+                let class: StorageClass = self.read(document)?;
+                self.name_once(document, "StorageClass", crate::mirror::key(&class))?;
+                self.storage.add_class(&class)
+            }
+            _ => {
+                let node: CSINode = self.read(document)?;
+                let name = self.name_once(document, "CSINode", crate::mirror::key(&node))?;
+                self.volume_limits.insert(name, volume::limits(&node));
+                Ok(())
+            }
+        };
+        read.map_err(|why| {
+            let said = crate::explain::sentence(&why);
+            self.trouble(document, "spec", said)
+        })
     }
 
     fn pool(&mut self, document: &Document) -> Result<(), Trouble> {

@@ -2,7 +2,18 @@
 //!
 //! `joiner plan`: no cluster, no cloud, no clock but the one it is given. The same files give the same bytes.
 
+#![allow(
+    clippy::similar_names,
+    clippy::needless_pass_by_value,
+    clippy::match_same_arms,
+    clippy::format_push_string,
+    clippy::type_complexity,
+    clippy::struct_field_names,
+    reason = "files in, text out: read as a script, not as an interface"
+)]
+
 mod catalog;
+mod defaults;
 mod field;
 mod freeze;
 mod gather;
@@ -22,7 +33,7 @@ use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
 use jiff::Timestamp;
-use planner::snapshot::MinValuesPolicy;
+use planner::snapshot::{MinValuesPolicy, PreferencePolicy};
 use planner::{Budget, Schedule, Snapshot, WhatIf, solve};
 
 pub use catalog::CatalogFile;
@@ -96,11 +107,20 @@ pub fn run(asked: &Asked) -> ExitCode {
     }
 }
 
+/// The JSON schemas of what goes in and what comes out, by the name of their file in `docs/reference`.
+pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
+    vec![
+        ("plan-catalog", schemars::schema_for!(CatalogFile)),
+        ("plan", schemars::schema_for!(Plan)),
+    ]
+}
+
 /// Reads, plans, tells.
 pub fn answer(asked: &Asked, now: Timestamp) -> Result<Answer, Trouble> {
     let started = Instant::now();
     let catalog = catalog::read(&asked.catalog, now)?;
-    let mut gathered = gather::Gathered::new(catalog.well_known.clone());
+    let defaults = defaults::read(asked.scheduler_config.as_deref())?;
+    let mut gathered = gather::Gathered::new(catalog.well_known.clone(), defaults);
     read::each(&asked.files, &mut |document| gathered.add(&document))?;
     let currency = catalog.currency.clone();
     let frozen = freeze::freeze(gathered, catalog, options(asked), now)?;
@@ -129,8 +149,10 @@ fn options(asked: &Asked) -> freeze::Flags {
             MinValues::Strict => MinValuesPolicy::Strict,
             MinValues::BestEffort => MinValuesPolicy::BestEffort,
         },
-        preferences: asked.preference_policy,
-        scheduler_config: asked.scheduler_config.clone(),
+        preferences: match asked.preference_policy {
+            Preferences::Respect => PreferencePolicy::Respect,
+            Preferences::Ignore => PreferencePolicy::Ignore,
+        },
     }
 }
 

@@ -64,31 +64,30 @@ fn one_file(path: &Path, take: Take<'_>) -> Result<(), Trouble> {
 
 fn stream(path: &Path, mut from: impl BufRead, take: Take<'_>) -> Result<(), Trouble> {
     let mut head = Vec::new();
-    let first = first_byte(&mut from, &mut head).map_err(|error| Trouble::file(path, error))?;
+    let json = is_json(&mut from, &mut head).map_err(|error| Trouble::file(path, error))?;
     let from = head.chain(from);
-    match first {
-        None => Ok(()),
-        Some(b'{') => from_json(path, from, take),
-        Some(_) => from_yaml(path, from, take),
+    if json {
+        from_json(path, from, take)
+    } else {
+        from_yaml(path, from, take)
     }
 }
 
-/// The first byte that is no white space; what was read of it is put into `head`.
-fn first_byte(from: &mut impl BufRead, head: &mut Vec<u8>) -> io::Result<Option<u8>> {
+/// Does it begin as JSON does? `{` alone may also begin YAML. What was read to know is put into `head`.
+fn is_json(from: &mut impl BufRead, head: &mut Vec<u8>) -> io::Result<bool> {
     loop {
+        let mut text = head.iter().filter(|byte| !byte.is_ascii_whitespace());
+        match (text.next(), text.next()) {
+            (Some(b'{'), Some(second)) => return Ok(matches!(second, b'"' | b'}')),
+            (Some(b'{') | None, None) => {}
+            _ => return Ok(false),
+        }
         let buffer = from.fill_buf()?;
         if buffer.is_empty() {
-            return Ok(None);
+            return Ok(false);
         }
-        let blank = buffer
-            .iter()
-            .take_while(|byte| byte.is_ascii_whitespace())
-            .count();
-        if let Some(byte) = buffer.get(blank) {
-            return Ok(Some(*byte));
-        }
-        head.extend_from_slice(buffer);
-        let used = buffer.len();
+        let used = buffer.len().min(64);
+        head.extend_from_slice(&buffer[..used]);
         from.consume(used);
     }
 }
@@ -169,7 +168,9 @@ fn from_yaml(path: &Path, from: impl BufRead, take: Take<'_>) -> Result<(), Trou
 }
 
 pub(super) fn parse(text: &str) -> Result<Value, String> {
-    serde_saphyr::from_str(text).map_err(|error| {
+    // `n` and `no` are names like any other; only `true` and `false` are not.
+    let options = serde_saphyr::options! { strict_booleans: true };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let said = error.to_string();
         let first = said.lines().next().unwrap_or_default();
         format!("not YAML: {first}")

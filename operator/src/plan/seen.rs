@@ -19,6 +19,8 @@ pub(super) struct PodSeen {
     pub(super) pod: Pod,
     pub(super) shape: u32,
     pub(super) node: Option<Arc<str>>,
+    /// Volume claims it mounts, `namespace/name`.
+    pub(super) claims: Vec<Arc<str>>,
     /// Lands on nodes by itself: counts where it is, and is never placed.
     pub(super) daemon: bool,
     /// On its way out: counts where it is, and is never placed.

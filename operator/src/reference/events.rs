@@ -30,6 +30,12 @@ pub struct Told {
 /// Sorted by reason.
 pub const ALL: &[Told] = &[
     normal(
+        "AwaitingVolumeDetachment",
+        "NodeClaim",
+        "the node is drained, and volumes are still attached to it",
+        "nothing; if it stays, look at the VolumeAttachments the note names",
+    ),
+    normal(
         "DisruptionTerminating",
         "NodeClaim",
         "a node is taken away on purpose; the note says why",
@@ -76,6 +82,12 @@ pub const ALL: &[Told] = &[
         "NodeClaim",
         "an instance was not created, or did not become a node, in time; the claim is deleted",
         "read the instance's console log: user data, network and the address of the API server are the usual reasons",
+    ),
+    warning(
+        "NodeClassNotFound",
+        "NodePool",
+        "the class that the pool refers to does not exist",
+        "create the class, or correct spec.template.spec.nodeClassRef",
     ),
     warning(
         "NodeClassNotReady",

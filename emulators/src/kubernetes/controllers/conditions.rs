@@ -37,7 +37,7 @@ pub fn set(status: &mut Value, wanted: Condition<'_>, heartbeat: Option<&str>, n
         .as_ref()
         .filter(|before| text(before, "status") == state)
         .map(|before| before["lastTransitionTime"].clone())
-        .filter(|since| since.is_string());
+        .filter(Value::is_string);
     let mut next = json!({
         "type": kind, "status": state,
         "lastTransitionTime": turned.unwrap_or_else(|| stamp(now).into()),

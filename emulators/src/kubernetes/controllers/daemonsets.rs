@@ -93,7 +93,7 @@ impl Controller for DaemonSets {
                 allowed: &allowed,
             };
             self.place(store, (object, &value), &goal, now);
-            self.update(store, (object, &value), wanted.len(), now);
+            update(store, (object, &value), wanted.len(), now);
         }
         report(store, (object, &value), &wanted, now)
     }
@@ -163,38 +163,38 @@ impl DaemonSets {
             }
         }
     }
+}
 
-    /// Rolling update: pods of an older template go, as many as may be missing.
-    fn update(&self, store: &mut Store, set: (&Object, &Value), wanted: usize, now: Timestamp) {
-        let (object, value) = set;
-        let strategy = &value["spec"]["updateStrategy"];
-        if text(strategy, "type") == "OnDelete" {
-            return;
+/// Rolling update: pods of an older template go, as many as may be missing.
+fn update(store: &mut Store, set: (&Object, &Value), wanted: usize, now: Timestamp) {
+    let (object, value) = set;
+    let strategy = &value["spec"]["updateStrategy"];
+    if text(strategy, "type") == "OnDelete" {
+        return;
+    }
+    let hash = pods::hash(&value["spec"]["template"]);
+    let all: Vec<Arc<Object>> = pods::of(store, object);
+    let total = i64::try_from(wanted).unwrap_or(0);
+    let most = share(&strategy["rollingUpdate"]["maxUnavailable"], total, true).unwrap_or(1);
+    let ready = all
+        .iter()
+        .filter(|pod| pods::ready(pod) && pods::active(pod))
+        .count();
+    let missing = total - i64::try_from(ready).unwrap_or(0);
+    let mut may_go = (most.max(1) - missing).max(0);
+    for pod in all.iter().filter(|pod| pods::active(pod)) {
+        if pod.label(REVISION) == Some(hash.as_str()) {
+            continue;
         }
-        let hash = pods::hash(&value["spec"]["template"]);
-        let all: Vec<Arc<Object>> = pods::of(store, object);
-        let total = i64::try_from(wanted).unwrap_or(0);
-        let most = share(&strategy["rollingUpdate"]["maxUnavailable"], total, true).unwrap_or(1);
-        let ready = all
-            .iter()
-            .filter(|pod| pods::ready(pod) && pods::active(pod))
-            .count();
-        let missing = total - i64::try_from(ready).unwrap_or(0);
-        let mut may_go = (most.max(1) - missing).max(0);
-        for pod in all.iter().filter(|pod| pods::active(pod)) {
-            if pod.label(REVISION) == Some(hash.as_str()) {
+        // one that does not serve anyway costs nothing
+        if pods::ready(pod) {
+            if may_go == 0 {
                 continue;
             }
-            // one that does not serve anyway costs nothing
-            if pods::ready(pod) {
-                if may_go == 0 {
-                    continue;
-                }
-                may_go -= 1;
-            }
-            let at = (pod.namespace(), pod.name());
-            let _ = store.delete("pods", at, &Deletion::default(), now);
+            may_go -= 1;
         }
+        let at = (pod.namespace(), pod.name());
+        let _ = store.delete("pods", at, &Deletion::default(), now);
     }
 }
 

@@ -65,8 +65,8 @@ impl Controller for Deployments {
 
 /// Its ReplicaSets, the oldest first.
 pub fn sets(store: &Store, owner: &Object) -> Vec<Arc<Object>> {
-    let owned = store.owned_by(&owner.meta.uid);
-    let mut sets: Vec<Arc<Object>> = owned
+    let dependants = store.owned_by(&owner.meta.uid);
+    let mut sets: Vec<Arc<Object>> = dependants
         .filter(|(kind, _)| *kind == "replicasets.apps")
         .map(|(_, set)| Arc::clone(set))
         .collect();

@@ -68,7 +68,7 @@ impl Evictor {
         match self.pods.read(store) {
             News::All => dirty.extend(store.list("pods", None).map(|pod| key_of(pod))),
             News::Since(changes) => {
-                dirty.extend(changes.iter().map(|change| key_of(&change.object)))
+                dirty.extend(changes.iter().map(|change| key_of(&change.object)));
             }
         }
         dirty

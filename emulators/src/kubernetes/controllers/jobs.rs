@@ -74,14 +74,13 @@ impl Controller for Jobs {
 
 fn judge(value: &Value, (done, failed): (usize, usize), late: bool) -> Verdict {
     let spec = &value["spec"];
-    let parallelism = count(&spec["parallelism"], 1);
     let wanted = spec["completions"].as_i64();
     let done = i64::try_from(done).unwrap_or(0);
     let failed = i64::try_from(failed).unwrap_or(0);
     // without completions, one success ends a queue that is worked on in parallel
     let complete = match wanted {
         Some(wanted) => done >= wanted,
-        None => done >= 1.min(parallelism.max(1)),
+        None => done >= 1,
     };
     if complete {
         Verdict::Complete

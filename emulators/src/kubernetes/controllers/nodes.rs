@@ -19,7 +19,7 @@ const LEASES: &str = "leases.coordination.k8s.io";
 
 pub struct Nodes {
     silence: SignedDuration,
-    nodes: Feed,
+    feed: Feed,
     leases: Feed,
     /// When each node was last heard of.
     heard: BTreeMap<String, Timestamp>,
@@ -30,7 +30,7 @@ impl Nodes {
     pub fn new(silence: SignedDuration) -> Self {
         Self {
             silence,
-            nodes: Feed::new("nodes"),
+            feed: Feed::new("nodes"),
             leases: Feed::new(LEASES),
             heard: BTreeMap::new(),
             alarms: Alarms::default(),
@@ -63,7 +63,7 @@ impl Nodes {
     }
 
     fn look_at_nodes(&mut self, store: &mut Store, now: Timestamp) {
-        let names: Vec<String> = match self.nodes.read(store) {
+        let names: Vec<String> = match self.feed.read(store) {
             News::All => store
                 .list("nodes", None)
                 .map(|node| node.name().to_owned())

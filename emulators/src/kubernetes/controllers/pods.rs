@@ -35,8 +35,8 @@ pub fn available_at(pod: &Object, min_ready: SignedDuration) -> Option<Timestamp
 
 /// All pods a controller has, in order of name.
 pub fn of(store: &Store, owner: &Object) -> Vec<Arc<Object>> {
-    let owned = store.owned_by(&owner.meta.uid);
-    let pods = owned.filter(|(kind, pod)| {
+    let dependants = store.owned_by(&owner.meta.uid);
+    let pods = dependants.filter(|(kind, pod)| {
         *kind == "pods"
             && pod
                 .controller()

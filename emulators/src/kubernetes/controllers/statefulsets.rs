@@ -190,7 +190,7 @@ fn report(store: &mut Store, object: &Object, value: &Value, now: Timestamp) -> 
     });
     let at = (object.namespace(), object.name());
     let _ = store.change("statefulsets.apps", at, now, |value| {
-        value["status"] = status
+        value["status"] = status;
     });
     let next = living
         .iter()

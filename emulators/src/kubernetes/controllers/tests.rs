@@ -1,3 +1,5 @@
+//! Do the controllers do what Kubernetes documents?
+
 use serde_json::{Value, json};
 
 use crate::kubernetes::cast::Cast;
@@ -74,7 +76,7 @@ fn a_deployment_gets_its_pods_and_says_when_they_run() {
         "NewReplicaSetAvailable"
     );
     stage.change("deployments.apps", ("default", "web"), |web| {
-        web["spec"]["replicas"] = 0.into()
+        web["spec"]["replicas"] = 0.into();
     });
     stage.pass(100);
     end_all(&mut stage);
@@ -147,7 +149,7 @@ fn pods_that_are_not_ready_go_first_when_a_set_shrinks() {
     run_all(&mut stage);
     assert_eq!((stage.pods("Running"), stage.pods("Pending")), (2, 2));
     stage.change("deployments.apps", ("default", "web"), |web| {
-        web["spec"]["replicas"] = 2.into()
+        web["spec"]["replicas"] = 2.into();
     });
     stage.pass(100);
     assert_eq!((stage.pods("Running"), stage.pods("Pending")), (2, 0));
@@ -207,7 +209,7 @@ fn a_daemon_stays_off_nodes_it_does_not_select_and_leaves_when_they_change() {
     stage.pass(100);
     assert_eq!(stage.names("pods").len(), 1);
     stage.change("nodes", ("", "yes"), |node| {
-        node["metadata"]["labels"]["disk"] = "hdd".into()
+        node["metadata"]["labels"]["disk"] = "hdd".into();
     });
     stage.pass(100);
     end_all(&mut stage);
@@ -241,7 +243,7 @@ fn a_statefulset_makes_its_pods_one_after_the_other_with_their_volumes() {
         ["data-db-0", "data-db-1"]
     );
     stage.change("statefulsets.apps", ("default", "db"), |db| {
-        db["spec"]["replicas"] = 1.into()
+        db["spec"]["replicas"] = 1.into();
     });
     stage.pass(100);
     end_all(&mut stage);
@@ -263,7 +265,7 @@ fn a_job_ends_with_its_completions_or_with_too_many_failures() {
         let open: Vec<String> = stage.names("pods");
         for name in open {
             stage.change("pods", ("default", &name), |pod| {
-                pod["status"]["phase"] = "Succeeded".into()
+                pod["status"]["phase"] = "Succeeded".into();
             });
         }
         stage.pass(100);
@@ -279,7 +281,7 @@ fn a_job_ends_with_its_completions_or_with_too_many_failures() {
         .filter(|name| name.starts_with("bad"))
         .collect();
     stage.change("pods", ("default", &open[0]), |pod| {
-        pod["status"]["phase"] = "Failed".into()
+        pod["status"]["phase"] = "Failed".into();
     });
     stage.pass(100);
     let bad = stage.get("jobs.batch", "bad");

@@ -79,6 +79,12 @@ impl Screen {
         Self(None)
     }
 
+    pub fn show_all(&self, machine: &str, lines: &[String]) {
+        for words in lines {
+            self.show(machine, words);
+        }
+    }
+
     pub fn show(&self, machine: &str, words: &str) {
         if let Some(sender) = &self.0 {
             let _ = sender.send((machine.to_owned(), format!("{words}\n")));

@@ -169,15 +169,11 @@ impl Kubelets {
         let member = match Member::join(&running.boot, &self.door, (&mut *store, self.joined), now)
         {
             Ok((member, words)) => {
-                words
-                    .iter()
-                    .for_each(|words| running.screen.show(machine, words));
+                running.screen.show_all(machine, &words);
                 member
             }
             Err(words) => {
-                words
-                    .iter()
-                    .for_each(|words| running.screen.show(machine, words));
+                running.screen.show_all(machine, &words);
                 return;
             }
         };
@@ -345,7 +341,9 @@ impl Actor for Kubelets {
         match self.feed.read(store) {
             News::All => {
                 let all: Vec<_> = store.list("pods", None).cloned().collect();
-                all.iter().for_each(|pod| self.look(pod, now));
+                for pod in &all {
+                    self.look(pod, now);
+                }
             }
             News::Since(changes) => {
                 for change in changes {

@@ -1,3 +1,5 @@
+//! Does a kubelet join, run pods and stop?
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -104,7 +106,7 @@ impl Place {
         place.boot(name, good());
         place.stage.pass(2000);
         place.stage.change("nodes", ("", name), |node| {
-            node["spec"]["taints"] = json!([])
+            node["spec"]["taints"] = json!([]);
         });
         place
     }
@@ -322,7 +324,7 @@ fn pending_pods_run_when_a_machine_joins_and_are_gone_after_scaling_to_zero() {
     place.stage.pass(2000);
     // the operator would take the taint off
     place.stage.change("nodes", ("", "n"), |node| {
-        node["spec"]["taints"] = json!([])
+        node["spec"]["taints"] = json!([]);
     });
     place.stage.pass(2000);
     assert_eq!(place.stage.pods("Running"), 3);
@@ -333,7 +335,7 @@ fn pending_pods_run_when_a_machine_joins_and_are_gone_after_scaling_to_zero() {
     place
         .stage
         .change("deployments.apps", ("default", "web"), |web| {
-            web["spec"]["replicas"] = 0.into()
+            web["spec"]["replicas"] = 0.into();
         });
     place.stage.pass(2000);
     assert!(place.stage.names("pods").is_empty());

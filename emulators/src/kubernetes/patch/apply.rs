@@ -63,13 +63,14 @@ pub fn apply(
             meta.remove(server);
         }
     }
-    if let Some(members) = wanted.as_object_mut() {
-        if writer.subresource == "status" {
-            members.retain(|name, _| matches!(name.as_str(), "status" | "apiVersion" | "kind"));
-        }
+    if writer.subresource == "status"
+        && let Some(members) = wanted.as_object_mut()
+    {
+        members.retain(|name, _| matches!(name.as_str(), "status" | "apiVersion" | "kind"));
     }
     lay_over(&mut next, &wanted, spot);
-    for path in before.iter().flat_map(Fields::paths).rev() {
+    // an item before its members: without its key it would not be found
+    for path in before.iter().flat_map(Fields::paths) {
         let others = entries.iter().any(|entry| entry.fields.touches(&path));
         if !fields.has(&path) && !others {
             take_out(&mut next, &path);
@@ -184,8 +185,8 @@ fn lay_over(into: &mut Value, wanted: &Value, spot: &Spot<'_>) {
     match (into, wanted) {
         (Value::Object(into), Value::Object(wanted)) if !spot.atomic_map() => {
             for (name, value) in wanted {
-                let slot = into.entry(name.as_str()).or_insert(Value::Null);
-                lay_over(slot, value, &spot.member(name));
+                let inner = into.entry(name.as_str()).or_insert(Value::Null);
+                lay_over(inner, value, &spot.member(name));
             }
         }
         (Value::Array(into), Value::Array(wanted)) => match spot.list_type() {

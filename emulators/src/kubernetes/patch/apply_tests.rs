@@ -1,3 +1,5 @@
+//! Who owns a field after an apply?
+
 use super::*;
 use crate::kubernetes::kinds::{Kind, Kinds};
 
@@ -14,6 +16,7 @@ fn writer(manager: &str) -> Writer<'_> {
     }
 }
 
+#[allow(clippy::needless_pass_by_value)] // a table of literals
 fn apply_as(live: &Value, manager: &str, entries: Value, force: bool) -> Result<Value, Status> {
     let kind = kind();
     let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": entries});

@@ -220,7 +220,7 @@ pub fn take_out(value: &mut Value, path: &[String]) {
         (Some(("f:", name)), Value::Object(members)) => drop(members.remove(name)),
         (Some(("k:", key)), Value::Array(items)) => items.retain(|item| !matches_key(item, key)),
         (Some(("v:", wanted)), Value::Array(items)) => {
-            items.retain(|item| item.to_string() != wanted);
+            items.retain(|item| !is_written(item, wanted));
         }
         _ => {}
     }
@@ -237,9 +237,9 @@ pub fn shown(path: &[String]) -> String {
                     .iter()
                     .map(|(name, value)| format!("{name}={value}"))
                     .collect();
-                text.push_str(&format!("[{}]", keys.join(",")));
+                text.extend(["[", &keys.join(","), "]"]);
             }
-            Some(("v:", value)) => text.push_str(&format!("[={value}]")),
+            Some(("v:", value)) => text.extend(["[=", value, "]"]),
             Some((_, name)) => {
                 text.push('.');
                 text.push_str(name);
@@ -257,9 +257,15 @@ fn step<'a>(value: &'a Value, element: &str) -> Option<&'a Value> {
         ("v:", wanted) => value
             .as_array()?
             .iter()
-            .find(|item| item.to_string() == wanted),
+            .find(|item| is_written(item, wanted)),
         _ => None,
     }
+}
+
+/// Is this the value that a path element writes as JSON?
+fn is_written(item: &Value, wanted: &str) -> bool {
+    let text = item.to_string();
+    text == wanted
 }
 
 fn matches_key(item: &Value, key: &str) -> bool {

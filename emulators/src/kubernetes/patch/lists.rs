@@ -78,6 +78,7 @@ impl<'a> Spot<'a> {
         }
     }
 
+    #[must_use]
     pub fn member(&self, name: &str) -> Self {
         // metadata is the same everywhere and not in a custom schema
         let schema = self
@@ -95,6 +96,7 @@ impl<'a> Spot<'a> {
     }
 
     /// An item of the list here: what is inside belongs to the list's field.
+    #[must_use]
     pub fn item(&self) -> Self {
         Self {
             schema: self.schema.map(|schema| &schema["items"]),

@@ -60,13 +60,13 @@ fn member(
         return Ok(());
     }
     let inner = spot.member(name);
-    let slot = members.entry(name).or_insert(Value::Null);
+    let have = members.entry(name).or_insert(Value::Null);
     match value {
-        Value::Array(items) => merge_list(slot, items, &inner)?,
-        Value::Object(_) => merge(slot, value, &inner)?,
-        value => *slot = value.clone(),
+        Value::Array(items) => merge_list(have, items, &inner)?,
+        Value::Object(_) => merge(have, value, &inner)?,
+        value => *have = value.clone(),
     }
-    if slot.is_null() {
+    if have.is_null() {
         members.remove(name);
     }
     Ok(())
@@ -147,6 +147,7 @@ mod tests {
     use crate::kubernetes::kinds::Kinds;
     use serde_json::json;
 
+    #[allow(clippy::needless_pass_by_value)] // a table of literals
     fn check(mut before: Value, patch: Value, after: Value) {
         let kinds = Kinds::built_in();
         let spot = Spot::top(kinds.get("pods").unwrap(), "v1");

@@ -71,7 +71,7 @@ impl Amounts {
 
     /// The larger of both, each for itself.
     pub fn raise(&mut self, to: &Self) {
-        self.join(to, |one, two| one.max(two));
+        self.join(to, i64::max);
     }
 
     fn replace(&mut self, by: &Self) {

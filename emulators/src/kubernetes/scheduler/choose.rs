@@ -83,16 +83,12 @@ pub(super) fn choose(
         turn.0 = (turn.0 + looked) % total;
     }
     let best = super::score::best(who.shape, &open, &around);
-    match best {
-        Some(spot) => Choice::Node {
-            name: spot.name.clone(),
-            volumes,
-        },
-        None => {
-            refusals.rest(looked);
-            Choice::Nowhere(refusals)
-        }
+    if let Some(spot) = best {
+        let name = spot.name.clone();
+        return Choice::Node { name, volumes };
     }
+    refusals.rest(looked);
+    Choice::Nowhere(refusals)
 }
 
 /// All of a small cluster; of a large one a share that shrinks with its size, as the documentation has it.
@@ -105,13 +101,18 @@ fn enough(nodes: usize) -> usize {
 }
 
 /// From `start` on, all around; only the named ones if the pod names nodes.
-fn candidates<'a>(shape: &Shape, spots: &'a Spots, start: usize) -> Vec<&'a Spot> {
+fn candidates<'a>(
+    shape: &Shape,
+    spots: &'a Spots,
+    start: usize,
+) -> Box<dyn Iterator<Item = &'a Spot> + 'a> {
     if let Some(names) = shape.needs.only_names() {
-        return names.iter().filter_map(|name| spots.get(name)).collect();
+        let named: Vec<&Spot> = names.iter().filter_map(|name| spots.get(name)).collect();
+        return Box::new(named.into_iter());
     }
     let all = spots.all();
     let start = start.min(all.len());
-    all[start..].iter().chain(&all[..start]).collect()
+    Box::new(all[start..].iter().chain(&all[..start]))
 }
 
 fn check(

@@ -101,11 +101,11 @@ impl Index {
                 self.stirred = true;
             }
             News::Since(changes) => {
-                let changed: BTreeSet<String> = changes
+                let keys: BTreeSet<String> = changes
                     .iter()
                     .map(|change| key(change.object.namespace(), change.object.name()))
                     .collect();
-                for key in changed {
+                for key in keys {
                     match store.by_key("pods", &key).cloned() {
                         Some(pod) => gated.extend(self.take_in(store, &pod)),
                         None => self.forget(&key),

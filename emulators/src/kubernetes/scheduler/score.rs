@@ -48,8 +48,8 @@ fn room(shape: &Shape, spot: &Spot) -> i64 {
     let cpu = spot.used.cpu + asked(shape.amounts.cpu, 100);
     let memory = spot.used.memory + asked(shape.amounts.memory, 200 << 20);
     let thousandths = |used: i64, total: i64| {
-        let share = i128::from(used) * 1000 / i128::from(total.max(1));
-        i64::try_from(share.min(1000)).unwrap_or(1000)
+        let part = i128::from(used) * 1000 / i128::from(total.max(1));
+        i64::try_from(part.min(1000)).unwrap_or(1000)
     };
     let cpu = thousandths(cpu, spot.allocatable.cpu);
     let memory = thousandths(memory, spot.allocatable.memory);

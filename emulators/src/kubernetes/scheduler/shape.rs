@@ -35,7 +35,7 @@ pub(super) struct Shape {
 pub(super) struct Port {
     pub(super) protocol: String,
     pub(super) address: String,
-    pub(super) port: i64,
+    pub(super) number: i64,
 }
 
 /// A pod affinity or anti-affinity term.
@@ -198,10 +198,10 @@ fn ports(spec: &Value) -> Vec<Port> {
             Some(Port {
                 protocol: word("protocol", "TCP"),
                 address: word("hostIP", "0.0.0.0"),
-                port: number,
+                number,
             })
         })
-        .filter(|port| port.port > 0)
+        .filter(|port| port.number > 0)
         .collect()
 }
 
@@ -227,6 +227,6 @@ impl Port {
     pub(super) fn conflicts(&self, other: &Self) -> bool {
         let any = "0.0.0.0";
         let same = self.address == other.address || self.address == any || other.address == any;
-        same && self.port == other.port && self.protocol == other.protocol
+        same && self.number == other.number && self.protocol == other.protocol
     }
 }

@@ -121,8 +121,4 @@ impl Spots {
     pub(super) fn remove(&mut self, name: &str) {
         self.0.retain(|spot| spot.name != name);
     }
-
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
-    }
 }

@@ -1,3 +1,5 @@
+//! Where does the embedded scheduler put a pod?
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -538,7 +540,7 @@ fn a_waiting_pod_is_placed_when_a_node_comes_or_room_is_made() {
     stage.pass(1000);
     assert!(stage.get("pods", "q")["spec"]["nodeName"].is_null());
     stage.change("pods", ("default", "p"), |pod| {
-        pod["status"]["phase"] = "Failed".into()
+        pod["status"]["phase"] = "Failed".into();
     });
     stage.pass(1000);
     assert_eq!(stage.get("pods", "q")["spec"]["nodeName"], "n");
@@ -562,7 +564,7 @@ fn a_gated_pod_waits_for_its_gates_and_a_foreign_scheduler_is_left_alone() {
     );
     assert!(stage.get("pods", "foreign")["spec"]["nodeName"].is_null());
     stage.change("pods", ("default", "gated"), |pod| {
-        pod["spec"]["schedulingGates"] = json!([])
+        pod["spec"]["schedulingGates"] = json!([]);
     });
     stage.pass(1000);
     assert_eq!(stage.get("pods", "gated")["spec"]["nodeName"], "n");

@@ -1,6 +1,6 @@
-package main
-
 // What can be bought, in Karpenter's terms?
+
+package main
 
 import (
 	"context"

@@ -1,6 +1,6 @@
-package main
-
 // Which objects do the files hold?
+
+package main
 
 import (
 	"bufio"

@@ -1,6 +1,6 @@
-package main
-
 // What does one run of Karpenter's scheduler buy?
+
+package main
 
 import (
 	"context"

@@ -1,6 +1,6 @@
-package main
-
 // How does Karpenter read the objects? Through a client that answers from memory, with indices instead of a server.
+
+package main
 
 import (
 	"context"

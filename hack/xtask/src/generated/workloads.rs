@@ -143,6 +143,8 @@ fn placement(name: &str) -> Value {
     let unmanaged = json!([{ "key": "karpenter.sh/nodepool", "operator": "DoesNotExist" }]);
     json!({
         "priorityClassName": "system-cluster-critical",
+        // Else a Service would put variables of its own beside ours.
+        "enableServiceLinks": false,
         "securityContext": {
             "runAsNonRoot": true, "runAsUser": 65532, "runAsGroup": 65532, "fsGroup": 65532,
             "seccompProfile": { "type": "RuntimeDefault" },
@@ -175,7 +177,12 @@ fn budget(name: &str) -> Value {
     json!({
         "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
         "metadata": { "name": name, "namespace": NAMESPACE },
-        "spec": { "maxUnavailable": 1, "selector": { "matchLabels": labels(name) } },
+        "spec": {
+            "maxUnavailable": 1,
+            // One that is not ready protects nothing.
+            "unhealthyPodEvictionPolicy": "AlwaysAllow",
+            "selector": { "matchLabels": labels(name) },
+        },
     })
 }
 

@@ -4,14 +4,17 @@ use super::columns::Amounts;
 use super::counters::{CounterId, Traits};
 use super::domains::KeyId;
 use super::ground::Ground;
+use super::lots::AskId;
 use super::relax::Attempt;
 use super::rules::{Books, Rule, Says};
-use crate::requirements::Text;
-use crate::snapshot::{Policy, Shape};
+use crate::requirements::{Requirements, Text};
+use crate::snapshot::{Policy, Shape, ShapeId};
 use crate::taints::{self, Preferred};
+use smallvec::SmallVec;
 
 /// A shape as it is worked with.
 pub(super) struct Wanted<'a> {
+    pub(super) id: ShapeId,
     pub(super) shape: &'a Shape,
     pub(super) traits: &'a Traits,
     pub(super) amounts: Amounts,
@@ -24,6 +27,8 @@ pub(super) struct Wanted<'a> {
 pub(super) struct Ask<'a> {
     pub(super) wanted: &'a Wanted<'a>,
     pub(super) attempt: &'a Attempt,
+    /// The attempt's ways by number.
+    pub(super) ways: SmallVec<[AskId; 2]>,
     /// By domain of a label.
     pub(super) rules: Vec<Rule>,
     /// By host.
@@ -46,14 +51,15 @@ impl<'a> Ask<'a> {
         let mut ask = Self {
             wanted,
             attempt,
+            ways: SmallVec::new(),
             rules: Vec::new(),
             hosts: Vec::new(),
             gates: Vec::new(),
             pins: Vec::new(),
             need: 1,
         };
-        for (says, counter, policy) in said(wanted, attempt) {
-            ask.add(ground, books, (says, counter), policy);
+        for said in said(wanted, attempt) {
+            ask.add(ground, books, said);
         }
         for rule in &ask.rules {
             ask.gates.extend(rule.key);
@@ -79,8 +85,7 @@ impl<'a> Ask<'a> {
         &mut self,
         ground: &Ground<'_>,
         books: &Books,
-        (says, counter): (Says, CounterId),
-        policy: Policy,
+        Said(says, counter, taints, affinity): Said,
     ) {
         let mine = self.wanted.traits.counted.contains(&counter);
         let nobody = books.total(counter) == 0;
@@ -106,12 +111,17 @@ impl<'a> Ask<'a> {
             return;
         };
         if matches!(says, Says::Spread { .. }) {
-            rule.known = self.known(ground, (counter, key), policy);
-            let own = self.attempt.strict.get(ground.domains.name(key));
+            rule.known = self.known(ground, books, (counter, key), taints);
+            let name = ground.domains.name(key);
+            // Any of the pod's terms admits a domain, whichever this attempt follows.
+            let admits = |value: &Text| {
+                let admits = |way: &Requirements| way.get(name).is_none_or(|own| own.has(value));
+                affinity == Policy::Ignore || self.attempt.terms.iter().any(admits)
+            };
             let values = ground.domains.values(key).iter();
             let compared = values.zip(&rule.known);
             rule.compared = compared
-                .map(|(value, known)| *known && own.is_none_or(|own| own.has(value)))
+                .map(|(value, known)| *known && admits(value))
                 .collect();
         }
         self.rules.push(rule);
@@ -121,10 +131,12 @@ impl<'a> Ask<'a> {
     fn known(
         &self,
         ground: &Ground<'_>,
+        books: &Books,
         (counter, key): (CounterId, KeyId),
         policy: Policy,
     ) -> Vec<bool> {
-        let mut known = ground.counters.seen[counter as usize].clone();
+        let seen = &books.seen[counter as usize];
+        let mut known: Vec<bool> = seen.iter().map(|nodes| *nodes > 0).collect();
         let tolerations = &self.wanted.shape.tolerations;
         for (at, stock) in ground.stocks.iter().enumerate() {
             let Ok(stock) = stock else { continue };
@@ -143,8 +155,11 @@ impl<'a> Ask<'a> {
     }
 }
 
-/// The constraints of an attempt with their counters; anti-affinity of others last.
-fn said(wanted: &Wanted<'_>, attempt: &Attempt) -> Vec<(Says, CounterId, Policy)> {
+/// A constraint with its counter, and whether it looks at taints and at the pod's own affinity.
+struct Said(Says, CounterId, Policy, Policy);
+
+/// The constraints of an attempt; anti-affinity of others last.
+fn said(wanted: &Wanted<'_>, attempt: &Attempt) -> Vec<Said> {
     let (shape, traits) = (wanted.shape, wanted.traits);
     let spread = |at: &usize| {
         let spread = &shape.spreads[*at];
@@ -152,9 +167,15 @@ fn said(wanted: &Wanted<'_>, attempt: &Attempt) -> Vec<(Says, CounterId, Policy)
             max_skew: spread.max_skew,
             min_domains: spread.min_domains,
         };
-        (says, traits.spreads[*at], spread.node_taints)
+        Said(
+            says,
+            traits.spreads[*at],
+            spread.node_taints,
+            spread.node_affinity,
+        )
     };
-    let plain = |says: Says| move |counter: &CounterId| (says, *counter, Policy::Honor);
+    let plain =
+        |says: Says| move |counter: &CounterId| Said(says, *counter, Policy::Honor, Policy::Honor);
     let near = attempt.near.iter().map(|at| &traits.preferred_near[*at]);
     let apart = attempt.apart.iter().map(|at| &traits.preferred_apart[*at]);
     let mut all: Vec<_> = attempt.spreads.iter().map(spread).collect();

@@ -34,19 +34,18 @@ enum Known {
 impl Run<'_> {
     /// All choices of domains under which something can be bought, or a claim of this run can be narrowed.
     pub(super) fn choices(&mut self, ask: &Ask<'_>) -> Vec<Choice> {
-        let shelf = self.ground.shelf();
+        let goods = self.ground.goods();
         let mut choices: Vec<Choice> = Vec::new();
         for (at, stock) in self.ground.stocks.iter().enumerate() {
             let Ok(stock) = stock else { continue };
             let tolerations = &ask.wanted.shape.tolerations;
             let barred =
                 taints::first_untolerated(&stock.pool.taints, tolerations, ask.attempt.preferred);
-            let Some(root) = self.lots.root(at, shelf).filter(|_| barred.is_none()) else {
+            let Some(root) = self.lots.root(at, goods).filter(|_| barred.is_none()) else {
                 continue;
             };
-            for way in &ask.attempt.ways {
-                let asked = self.lots.ask(way);
-                let Some(lot) = self.lots.narrow(root, asked, shelf) else {
+            for asked in &ask.ways {
+                let Some(lot) = self.lots.narrow(root, *asked, goods) else {
                     continue;
                 };
                 for (domains, lot) in self.expanded(lot, &ask.pins) {
@@ -156,7 +155,7 @@ impl Run<'_> {
             if let Some(lot) = self.narrowed(ask, choice, lot)
                 && let Some(growth) = self.growth(ask, (at, lot), room, count(pods))
             {
-                return self.apply(ask, at, growth, pods);
+                return Some(self.apply(ask, at, growth, pods));
             }
             choice.cursors[cursor] = at + 1;
         }
@@ -181,8 +180,8 @@ impl Run<'_> {
     }
 
     fn narrow_to(&mut self, ask: &Ask<'_>, choice: &Choice, lot: LotId) -> Option<LotId> {
-        let shelf = self.ground.shelf();
-        let stock = shelf.stocks[self.lots.list[lot as usize].stock]
+        let goods = self.ground.goods();
+        let stock = goods.stocks[self.lots.list[lot as usize].stock]
             .as_ref()
             .ok()?;
         let tolerations = &ask.wanted.shape.tolerations;
@@ -191,11 +190,10 @@ impl Run<'_> {
         if barred.is_some() {
             return None;
         }
-        for way in &ask.attempt.ways {
-            let asked = self.lots.ask(way);
-            let mut found = self.lots.narrow(lot, asked, shelf);
+        for asked in &ask.ways {
+            let mut found = self.lots.narrow(lot, *asked, goods);
             for (key, domain) in ask.pins.iter().zip(&choice.domains) {
-                found = found.and_then(|lot| self.lots.pin(lot, (*key, *domain), shelf));
+                found = found.and_then(|lot| self.lots.pin(lot, (*key, *domain), goods));
             }
             if found.is_some() {
                 return found;
@@ -207,13 +205,13 @@ impl Run<'_> {
     /// The lot cut into one per combination of domains of these keys.
     fn expanded(&mut self, lot: LotId, keys: &[usize]) -> Vec<(Tuple, LotId)> {
         const MOST: usize = 4096;
-        let shelf = self.ground.shelf();
+        let goods = self.ground.goods();
         let mut all = vec![(Tuple::new(), lot)];
         for key in keys {
             let mut next = Vec::new();
             for (domains, lot) in all {
-                for domain in self.lots.possible(lot, *key, shelf) {
-                    let Some(lot) = self.lots.pin(lot, (*key, domain), shelf) else {
+                for domain in self.lots.possible(lot, *key, goods) {
+                    let Some(lot) = self.lots.pin(lot, (*key, domain), goods) else {
                         continue;
                     };
                     let mut domains = domains.clone();

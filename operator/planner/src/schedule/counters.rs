@@ -63,8 +63,8 @@ pub(super) struct Counters {
     pub(super) list: Vec<Counter>,
     /// By counter with a filter: by kind of room.
     kinds: Vec<Option<Vec<bool>>>,
-    /// By counter, by domain: is there a node that is looked at?
-    pub(super) seen: Vec<Vec<bool>>,
+    /// By counter, by domain: how many nodes are there that are looked at?
+    pub(super) seen: Vec<Vec<u32>>,
     /// By counter: by domain, or by room.
     pub(super) base: Vec<Vec<u32>>,
     /// By room, by key.
@@ -119,6 +119,10 @@ impl Counters {
         self.list[counter as usize].filter.is_some()
     }
 
+    pub(super) fn have_filters(&self) -> bool {
+        self.kinds.iter().any(Option::is_some)
+    }
+
     /// Would a node with these labels and taints be looked at?
     pub(super) fn passes(
         &self,
@@ -162,14 +166,14 @@ impl Counters {
                     .collect()
             };
             let kinds: Option<Vec<bool>> = counter.filter.as_ref().map(passes);
-            let mut seen = vec![false; counter.key.map_or(0, |key| domains.values(key).len())];
+            let mut seen = vec![0; counter.key.map_or(0, |key| domains.values(key).len())];
             if let Some(key) = counter.key {
-                let looked_at = rooms.list.iter().filter(|room| !room.closed);
+                let looked_at = rooms.list.iter().filter(|room| !room.leaving);
                 for room in looked_at {
                     let domain = by_kind[room.kind][key];
                     let passes = kinds.as_ref().is_none_or(|kinds| kinds[room.kind]);
                     if domain != NONE && passes {
-                        seen[domain as usize] = true;
+                        seen[domain as usize] += 1;
                     }
                 }
             }

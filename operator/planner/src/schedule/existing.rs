@@ -36,6 +36,8 @@ pub(super) struct Room {
     pub(super) attached: Vec<Text>,
     /// Takes nobody: it is leaving or overdrawn.
     pub(super) closed: bool,
+    /// On its way out: its domain may go with it.
+    pub(super) leaving: bool,
 }
 
 impl Rooms {
@@ -123,6 +125,7 @@ impl Rooms {
             ports: node.ports.clone(),
             attached,
             closed,
+            leaving: node.leaving,
         });
     }
 
@@ -152,6 +155,7 @@ impl Rooms {
             ports: load.ports,
             attached: Vec::new(),
             closed: free.iter().any(|(_, amount)| amount < 0),
+            leaving: false,
         });
     }
 }

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 /// All facts, each once, sorted. Preferences are never the reason: they were given up.
 pub(super) fn refusal(run: &Run<'_>, wanted: &Wanted<'_>, attempts: &[Attempt]) -> Vec<Why> {
     let ground = run.ground;
-    let mut ways: Vec<&Requirements> = Vec::new();
+    let mut asked: Vec<&Requirements> = Vec::new();
     let plainest = attempts
         .iter()
         .map(|attempt| attempt.near.len() + attempt.apart.len())
@@ -30,8 +30,8 @@ pub(super) fn refusal(run: &Run<'_>, wanted: &Wanted<'_>, attempts: &[Attempt]) 
     for attempt in attempts {
         let plain = Some(attempt.near.len() + attempt.apart.len()) == plainest;
         for way in attempt.ways.iter().filter(|_| plain) {
-            if !ways.contains(&way) {
-                ways.push(way);
+            if !asked.contains(&way) {
+                asked.push(way);
             }
         }
     }
@@ -48,7 +48,7 @@ pub(super) fn refusal(run: &Run<'_>, wanted: &Wanted<'_>, attempts: &[Attempt]) 
                     drivers: ground.columns.drivers(),
                     asked: &wanted.amounts,
                 };
-                for way in &ways {
+                for way in &asked {
                     desk.explain(wanted.shape, way, &mut whys);
                 }
             }

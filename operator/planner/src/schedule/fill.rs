@@ -17,6 +17,9 @@ use smallvec::SmallVec;
 
 pub(super) type Tuple = SmallVec<[u32; 3]>;
 
+/// Which bucket is served first: with the most room, if all pods must stay together; the emptiest; the first.
+type Rank = (std::cmp::Reverse<u64>, u32, usize);
+
 /// Rooms that suit the shape, by domains.
 pub(super) struct Buckets {
     list: Vec<Bucket>,
@@ -127,7 +130,7 @@ impl Run<'_> {
             .map(|rule| rule.floor(&self.books))
             .collect();
         let begins = ask.rules.iter().any(|rule| rule.begins(&self.books));
-        let mut best: Option<((std::cmp::Reverse<u64>, u32, usize), usize, u32)> = None;
+        let mut best: Option<(Rank, usize, u32)> = None;
         for (at, bucket) in buckets.list.iter().enumerate() {
             if bucket.cursor >= bucket.rooms.len() {
                 continue;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// What claims share that can become the same things, with zones in the same order.
 struct Label {
     offerings: Arc<[OfferingId]>,
-    requirements: Requirements,
+    requirements: Arc<Requirements>,
     labels: Vec<(Arc<str>, Arc<str>)>,
     /// The least the daemons will take on any type it can become.
     daemons: Resources,
@@ -125,7 +125,7 @@ impl Label {
         let requirements = final_requirements(stock, &lot.requirements, &offerings);
         Self {
             labels: final_labels(stock, &requirements),
-            requirements,
+            requirements: Arc::new(requirements),
             daemons: least_daemons(stock, &offerings),
             offerings: offerings.into(),
         }

@@ -88,6 +88,7 @@ impl Run<'_> {
             target: fresh.target,
             total: nothing.clone(),
             pods: Vec::new(),
+            shapes: Vec::new(),
             ports: Vec::new(),
             attached: Vec::new(),
             held: nothing,
@@ -100,7 +101,7 @@ impl Run<'_> {
             count: fresh.count,
             relaxed: fresh.relaxed,
         };
-        self.apply(ask, at, growth, pods)
+        Some(self.apply(ask, at, growth, pods))
     }
 
     /// A claim whose zone is decided counts there at once.
@@ -264,7 +265,7 @@ impl Run<'_> {
         }
         let lot = self
             .lots
-            .with_requirements(lot, requirements, self.ground.shelf());
+            .with_requirements(lot, requirements, self.ground.goods());
         let growth = Growth {
             lot,
             count,

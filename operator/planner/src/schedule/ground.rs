@@ -7,7 +7,7 @@ use super::counters::{Counters, Traits};
 use super::daemons;
 use super::domains::Domains;
 use super::existing::Rooms;
-use super::lots::Shelf;
+use super::lots::{Goods, Lots};
 use super::run::Run;
 use super::stock::Stock;
 use super::strategy;
@@ -71,11 +71,12 @@ impl<'a> Ground<'a> {
 
     /// The first plan that comes to mind, for questions asked by the thousand: one strategy, no comparison.
     pub fn sketch(&self, view: &WhatIf<'_>, limits: Budget) -> Schedule {
-        Run::new(self, view, limits, strategy::Strategy::Efficient).finished()
+        let first = (strategy::Strategy::Efficient, Lots::default());
+        Run::new(self, view, limits, first).served().finish()
     }
 
-    pub(super) fn shelf(&self) -> Shelf<'_, 'a> {
-        Shelf {
+    pub(super) fn goods(&self) -> Goods<'_, 'a> {
+        Goods {
             stocks: &self.stocks,
             domains: &self.domains,
         }

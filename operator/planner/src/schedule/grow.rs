@@ -11,6 +11,7 @@ use super::stock::Stock;
 use crate::snapshot::{HostPort, MinValuesPolicy, PodId};
 
 /// What a claim becomes when it takes `count` more pods.
+#[derive(Clone, Copy)]
 pub(super) struct Growth {
     pub(super) lot: LotId,
     pub(super) count: u32,
@@ -42,7 +43,7 @@ impl Run<'_> {
         } else {
             most.min(1)
         };
-        if most == 0 || !self.ports_fit(ask, at) {
+        if most == 0 || !self.ports_fit(ask, at) || (lot != open.lot && self.has_unseen(ask, at)) {
             return None;
         }
         let ports = self.ports_with(ask, at);
@@ -86,9 +87,10 @@ impl Run<'_> {
         at: usize,
         growth: Growth,
         pods: &[PodId],
-    ) -> Option<usize> {
+    ) -> usize {
         let open = &mut self.opens.list[at];
-        let moved = open.lot != growth.lot;
+        let before = open.lot;
+        let moved = before != growth.lot;
         open.total = plus(&once(ask, open), ask, growth.count);
         for (claim, _) in &ask.wanted.shared {
             if !open.attached.contains(claim) {
@@ -104,9 +106,15 @@ impl Run<'_> {
         let placed = &pods[..growth.count as usize];
         open.pods.extend_from_slice(placed);
         self.settle_open(at);
+        if moved {
+            self.recount(at, before);
+        }
+        self.opens.list[at]
+            .shapes
+            .push((ask.wanted.id, growth.count));
         self.count_in_open(&ask.wanted.counted, at, growth.count);
         self.settle(super::Spot::Opening(super::index(at)), placed);
-        Some(placed.len())
+        placed.len()
     }
 
     /// Finds the cheapest type that carries the claim now, and what that means for limits and room.
@@ -122,7 +130,8 @@ impl Run<'_> {
         let (Ok(stock), Some(till)) = (stock, till) else {
             return;
         };
-        let from = open.rung;
+        // A limit that was in the way may have been given back since: then a cheaper type can carry the claim again.
+        let from = if stock.limited { 0 } else { open.rung };
         let carries = |rung: &Rung| {
             stock.carries(rung.kind, cargo.total, cargo.ports)
                 && (!stock.limited || till.within_limits(&stock.capacity[rung.kind], cargo.held))

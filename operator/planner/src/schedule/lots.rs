@@ -39,6 +39,7 @@ pub(super) struct Rung {
     pub(super) rank: u32,
     /// Price in billionths; where nothing is priced the size takes its place.
     pub(super) cost: u64,
+    pub(super) priced: bool,
 }
 
 #[derive(Default)]
@@ -54,24 +55,24 @@ pub(super) struct Lots {
 
 /// What lots are cut from.
 #[derive(Clone, Copy)]
-pub(super) struct Shelf<'s, 'a> {
+pub(super) struct Goods<'s, 'a> {
     pub(super) stocks: &'s [Result<Stock<'a>, Why>],
     pub(super) domains: &'s Domains,
 }
 
 impl Lots {
     /// The lot of everything a pool sells; `None` if that is nothing.
-    pub(super) fn root(&mut self, stock: usize, shelf: Shelf<'_, '_>) -> Option<LotId> {
+    pub(super) fn root(&mut self, stock: usize, goods: Goods<'_, '_>) -> Option<LotId> {
         if self.roots.is_empty() {
-            self.roots = vec![None; shelf.stocks.len()];
+            self.roots = vec![None; goods.stocks.len()];
         }
         if self.roots[stock].is_none() {
-            let sold = shelf.stocks[stock].as_ref().ok()?;
+            let sold = goods.stocks[stock].as_ref().ok()?;
             if sold.buyable.is_empty() {
                 return None;
             }
             let template = sold.template.clone();
-            let root = self.intern(stock, template, sold.buyable.clone(), shelf);
+            let root = self.intern(stock, template, sold.buyable.clone(), goods);
             self.roots[stock] = Some(root);
         }
         self.roots[stock]
@@ -89,12 +90,12 @@ impl Lots {
         &mut self,
         lot: LotId,
         asked: AskId,
-        shelf: Shelf<'_, '_>,
+        goods: Goods<'_, '_>,
     ) -> Option<LotId> {
         if let Some(known) = self.narrowed.get(&(lot, asked)) {
             return *known;
         }
-        let found = self.cut(lot, asked, shelf);
+        let found = self.cut(lot, asked, goods);
         self.narrowed.insert((lot, asked), found);
         found
     }
@@ -104,7 +105,7 @@ impl Lots {
         &mut self,
         lot: LotId,
         (key, domain): (KeyId, u32),
-        shelf: Shelf<'_, '_>,
+        goods: Goods<'_, '_>,
     ) -> Option<LotId> {
         let has = self.list[lot as usize].domains[key];
         if has == domain {
@@ -113,29 +114,28 @@ impl Lots {
         if has != OPEN || domain == NONE {
             return None;
         }
-        let asked = match self.pins.get(&(key, domain)) {
-            Some(asked) => *asked,
-            None => {
-                let value = shelf.domains.values(key)[domain as usize].clone();
-                let name = shelf.domains.name(key);
-                let wanted = Requirement::one_of_shared(name, [value]);
-                let asked = self.ask(&[wanted].into_iter().collect());
-                self.pins.insert((key, domain), asked);
-                asked
-            }
+        let asked = if let Some(asked) = self.pins.get(&(key, domain)) {
+            *asked
+        } else {
+            let value = goods.domains.values(key)[domain as usize].clone();
+            let name = goods.domains.name(key);
+            let wanted = Requirement::one_of_shared(name, [value]);
+            let asked = self.ask(&[wanted].into_iter().collect());
+            self.pins.insert((key, domain), asked);
+            asked
         };
-        self.narrow(lot, asked, shelf)
+        self.narrow(lot, asked, goods)
     }
 
     /// The domains the lot can be narrowed to; only `NONE` if its nodes will not have the label.
-    pub(super) fn possible(&self, lot: LotId, key: KeyId, shelf: Shelf<'_, '_>) -> Vec<u32> {
+    pub(super) fn possible(&self, lot: LotId, key: KeyId, goods: Goods<'_, '_>) -> Vec<u32> {
         let lot = &self.list[lot as usize];
         if lot.domains[key] != OPEN {
             return vec![lot.domains[key]];
         }
-        let sold = shelf.domains.sold_by(key, lot.stock);
-        let admitted = lot.requirements.get(shelf.domains.name(key));
-        let values = shelf.domains.values(key).iter().zip(0_u32..);
+        let sold = goods.domains.sold_by(key, lot.stock);
+        let admitted = lot.requirements.get(goods.domains.name(key));
+        let values = goods.domains.values(key).iter().zip(0_u32..);
         values
             .filter(|(value, at)| {
                 sold[*at as usize] && admitted.is_none_or(|admitted| admitted.has(value))
@@ -149,20 +149,20 @@ impl Lots {
         &mut self,
         lot: LotId,
         requirements: Requirements,
-        shelf: Shelf<'_, '_>,
+        goods: Goods<'_, '_>,
     ) -> LotId {
         let (stock, offerings) = {
             let lot = &self.list[lot as usize];
             (lot.stock, lot.offerings.clone())
         };
-        self.intern(stock, requirements, offerings, shelf)
+        self.intern(stock, requirements, offerings, goods)
     }
 
-    fn cut(&mut self, lot: LotId, asked: AskId, shelf: Shelf<'_, '_>) -> Option<LotId> {
+    fn cut(&mut self, lot: LotId, asked: AskId, goods: Goods<'_, '_>) -> Option<LotId> {
         let (asked, ()) = self.asked.get_index(asked as usize)?;
         let asked = asked.clone();
         let from = &self.list[lot as usize];
-        let stock = shelf.stocks[from.stock].as_ref().ok()?;
+        let stock = goods.stocks[from.stock].as_ref().ok()?;
         from.requirements
             .compatible(&asked, Undefined::WellKnown(stock.known))
             .ok()?;
@@ -191,7 +191,7 @@ impl Lots {
         if offerings.is_empty() {
             return None;
         }
-        Some(self.intern(at, requirements, offerings, shelf))
+        Some(self.intern(at, requirements, offerings, goods))
     }
 
     fn intern(
@@ -199,14 +199,14 @@ impl Lots {
         stock: usize,
         requirements: Requirements,
         offerings: Offerings,
-        shelf: Shelf<'_, '_>,
+        goods: Goods<'_, '_>,
     ) -> LotId {
         let key = (stock, requirements);
         if let Some(known) = self.found.get(&key) {
             return *known;
         }
         let id = super::index(self.list.len());
-        let lot = Lot::new(&key, offerings, shelf);
+        let lot = Lot::new(&key, offerings, goods);
         self.found.insert(key, id);
         self.list.push(lot);
         id
@@ -214,7 +214,7 @@ impl Lots {
 }
 
 impl Lot {
-    fn new(key: &(usize, Requirements), offerings: Offerings, shelf: Shelf<'_, '_>) -> Self {
+    fn new(key: &(usize, Requirements), offerings: Offerings, goods: Goods<'_, '_>) -> Self {
         let (at, requirements) = key;
         let mut lot = Self {
             stock: *at,
@@ -225,10 +225,10 @@ impl Lot {
             most_free: OnceCell::new(),
             offerings,
         };
-        if let Ok(stock) = &shelf.stocks[*at] {
+        if let Ok(stock) = &goods.stocks[*at] {
             lot.ladder = ladder(stock, &lot.offerings);
-            let domain = |(key, name)| lot.domain(stock, (key, name), shelf.domains);
-            lot.domains = shelf.domains.keys().map(domain).collect();
+            let domain = |(key, name)| lot.domain(stock, (key, name), goods.domains);
+            lot.domains = goods.domains.keys().map(domain).collect();
         }
         lot
     }
@@ -286,6 +286,7 @@ fn ladder(stock: &Stock<'_>, offerings: &Offerings) -> Vec<Rung> {
             kind: stock.type_of(id),
             rank: stock.ranking.rank(id),
             cost: cost(id),
+            priced: stock.prices[id.0 as usize].is_some(),
         };
         match ladder.last_mut() {
             Some(last) if last.kind == rung.kind => {

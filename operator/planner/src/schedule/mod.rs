@@ -9,6 +9,7 @@
 mod ask;
 mod buy;
 mod columns;
+mod count;
 mod counters;
 mod daemons;
 mod domains;
@@ -81,8 +82,8 @@ pub struct Opening {
     pub handle: Arc<str>,
     /// In buying order; only the first is tried.
     pub offerings: Arc<[OfferingId]>,
-    /// For the claim's spec.
-    pub requirements: Requirements,
+    /// For the claim's spec; claims that can become the same things share them.
+    pub requirements: Arc<Requirements>,
     pub labels: Vec<(Arc<str>, Arc<str>)>,
     /// Pods and the daemons that will land there.
     pub requests: Resources,

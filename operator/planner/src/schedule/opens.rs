@@ -6,7 +6,7 @@
 use super::columns::{Amounts, fits};
 use super::lots::LotId;
 use crate::requirements::Text;
-use crate::snapshot::{HostPort, PodId};
+use crate::snapshot::{HostPort, PodId, ShapeId};
 
 const BLOCK: usize = 32;
 
@@ -21,6 +21,8 @@ pub(super) struct Open {
     /// Requests of its pods, without daemons.
     pub(super) total: Amounts,
     pub(super) pods: Vec<PodId>,
+    /// How many of each shape.
+    pub(super) shapes: Vec<(ShapeId, u32)>,
     pub(super) ports: Vec<HostPort>,
     /// Shared claims of volumes that count here already.
     pub(super) attached: Vec<Text>,

@@ -9,12 +9,13 @@ use crate::requirements::{Requirement, Requirements, Text};
 use crate::snapshot::{PreferencePolicy, Shape};
 use crate::taints::Preferred;
 use crate::why::Why;
+use std::rc::Rc;
 
 /// One way to place a pod.
 #[derive(Clone, Debug)]
 pub(super) struct Attempt {
-    /// Selector and required term: the nodes that a spread compares.
-    pub(super) strict: Requirements,
+    /// Selector with each required term: the nodes that a spread compares.
+    pub(super) terms: Rc<[Requirements]>,
     /// With the preference and one way for the volumes each; one of these must hold.
     pub(super) ways: Vec<Requirements>,
     pub(super) preferred: Preferred,
@@ -42,7 +43,7 @@ pub(super) fn attempts(
     policy: PreferencePolicy,
     soft_taints: bool,
 ) -> Result<Vec<Attempt>, Why> {
-    let strict = ways(shape)?;
+    let strict: Rc<[Requirements]> = ways(shape)?.into();
     let volumes = volumes::alternatives(shape)?;
     let mut attempts = Vec::new();
     for given in steps(shape, strict.len(), policy, soft_taints) {
@@ -59,7 +60,7 @@ pub(super) fn attempts(
             continue;
         }
         attempts.push(Attempt {
-            strict: base.clone(),
+            terms: strict.clone(),
             ways,
             preferred: given.preferred,
             near: given.near,
@@ -74,41 +75,7 @@ pub(super) fn attempts(
 }
 
 fn steps(shape: &Shape, terms: usize, policy: PreferencePolicy, soft_taints: bool) -> Vec<Given> {
-    let respect = policy == PreferencePolicy::Respect;
-    let spreads = |hard: bool| -> Vec<usize> {
-        let all = shape.spreads.iter().enumerate();
-        all.filter(|(_, spread)| spread.hard == hard)
-            .map(|(at, _)| at)
-            .collect()
-    };
-    let weights = |list: Vec<i32>| {
-        if respect {
-            heaviest_first(&list)
-        } else {
-            Vec::new()
-        }
-    };
-    let mut given = Given {
-        term: 0,
-        near: weights(
-            shape
-                .preferred_near
-                .iter()
-                .map(|(weight, _)| *weight)
-                .collect(),
-        ),
-        apart: weights(
-            shape
-                .preferred_apart
-                .iter()
-                .map(|(weight, _)| *weight)
-                .collect(),
-        ),
-        node: weights(shape.preferred.iter().map(|(weight, _)| *weight).collect()),
-        spreads: spreads(true),
-        soft: if respect { spreads(false) } else { Vec::new() },
-        preferred: Preferred::Avoid,
-    };
+    let mut given = everything(shape, policy);
     let mut all = vec![given.clone()];
     for term in 1..terms {
         given.term = term;
@@ -137,6 +104,36 @@ fn steps(shape: &Shape, terms: usize, policy: PreferencePolicy, soft_taints: boo
         }
     }
     all
+}
+
+/// Nothing is given up yet.
+fn everything(shape: &Shape, policy: PreferencePolicy) -> Given {
+    let respect = policy == PreferencePolicy::Respect;
+    let spreads = |hard: bool| -> Vec<usize> {
+        let all = shape.spreads.iter().enumerate();
+        all.filter(|(_, spread)| spread.hard == hard)
+            .map(|(at, _)| at)
+            .collect()
+    };
+    let weights = |list: Vec<i32>| {
+        if respect {
+            heaviest_first(&list)
+        } else {
+            Vec::new()
+        }
+    };
+    let near = shape.preferred_near.iter().map(|(weight, _)| *weight);
+    let apart = shape.preferred_apart.iter().map(|(weight, _)| *weight);
+    let node = shape.preferred.iter().map(|(weight, _)| *weight);
+    Given {
+        term: 0,
+        near: weights(near.collect()),
+        apart: weights(apart.collect()),
+        node: weights(node.collect()),
+        spreads: spreads(true),
+        soft: if respect { spreads(false) } else { Vec::new() },
+        preferred: Preferred::Avoid,
+    }
 }
 
 fn heaviest_first(weights: &[i32]) -> Vec<usize> {

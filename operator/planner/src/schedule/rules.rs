@@ -35,14 +35,17 @@ pub(super) struct Rule {
 pub(super) struct Books {
     counts: Vec<Vec<u32>>,
     totals: Vec<u64>,
+    /// By counter, by domain: how many nodes are there that are looked at?
+    pub(super) seen: Vec<Vec<u32>>,
 }
 
 impl Books {
-    pub(super) fn opened(base: &[Vec<u32>]) -> Self {
+    pub(super) fn opened(base: &[Vec<u32>], seen: &[Vec<u32>]) -> Self {
         let total = |counts: &Vec<u32>| counts.iter().map(|count| u64::from(*count)).sum();
         Self {
             counts: base.to_vec(),
             totals: base.iter().map(total).collect(),
+            seen: seen.to_vec(),
         }
     }
 
@@ -162,7 +165,7 @@ mod tests {
     }
 
     fn allowed(rule: &Rule, counts: &[u32]) -> Vec<u32> {
-        let books = Books::opened(&[counts.to_vec()]);
+        let books = Books::opened(&[counts.to_vec()], &[]);
         let floor = rule.floor(&books);
         (0..3)
             .map(|domain| rule.allowance(&books, domain, floor))
@@ -209,7 +212,7 @@ mod tests {
             [0, ALL, ALL]
         );
         assert_eq!(
-            rule(Says::Apart, true).allowance(&Books::opened(&[vec![]]), NONE, 0),
+            rule(Says::Apart, true).allowance(&Books::opened(&[vec![]], &[]), NONE, 0),
             ALL
         );
     }

@@ -2,7 +2,6 @@
 
 use super::ask::{Ask, Wanted};
 use super::counters::CounterId;
-use super::domains::{NONE, OPEN};
 use super::fresh::Meant;
 use super::ground::Ground;
 use super::lots::{LotId, Lots};
@@ -14,10 +13,11 @@ use super::strategy::Strategy;
 use super::till::Till;
 use super::{Budget, Schedule, Spot, explain, finish, volumes};
 use crate::requirements::Text;
-use crate::snapshot::{HostPort, NodeId, PodId, ShapeId, WhatIf};
+use crate::snapshot::{HostPort, PodId, ShapeId, WhatIf};
 use crate::why::Why;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
+use std::cmp::Reverse;
 
 pub(super) struct Run<'g> {
     pub(super) ground: &'g Ground<'g>,
@@ -33,7 +33,7 @@ pub(super) struct Run<'g> {
     pub(super) closed: Vec<bool>,
     /// What rooms got in this run beside amounts.
     pub(super) taken: IndexMap<usize, Taken, FxBuildHasher>,
-    passes: IndexMap<(CounterId, LotId), bool, FxBuildHasher>,
+    pub(super) passes: IndexMap<(CounterId, LotId), bool, FxBuildHasher>,
     /// For the shape that is being served: the type a new claim of a lot is meant to become.
     pub(super) meant: IndexMap<(LotId, u32), Meant, FxBuildHasher>,
     /// Counters that somebody in this run looks at.
@@ -43,6 +43,8 @@ pub(super) struct Run<'g> {
     /// Bytes that may still be used for claims.
     memory: u64,
     pub(super) schedule: Schedule,
+    /// Shapes of which some pods got no place.
+    refused: Vec<ShapeId>,
 }
 
 /// Ports and shared volumes that came with pods of this run.
@@ -52,12 +54,17 @@ pub(super) struct Taken {
     pub(super) attached: Vec<Text>,
 }
 
+/// Smaller is better: pods without a place, claims without a price, price, claims.
+pub(super) type Worth = (Reverse<usize>, usize, u64, usize);
+
 /// What became of a queued shape.
 enum Served {
     All,
     /// These have no place; it may help to ask again when others are placed.
     Again(Vec<PodId>),
-    /// These have no place and never will.
+    /// Some have no place, and whoever else is placed will not change that.
+    Refused,
+    /// They have no place and never will.
     Never(Vec<Why>),
     OutOfSteps,
 }
@@ -67,7 +74,7 @@ impl<'g> Run<'g> {
         ground: &'g Ground<'g>,
         view: &'g WhatIf<'g>,
         limits: Budget,
-        strategy: Strategy,
+        (strategy, lots): (Strategy, Lots),
     ) -> Self {
         let till = |stock: &Result<super::stock::Stock<'_>, Why>| {
             let stock = stock.as_ref().ok()?;
@@ -77,8 +84,8 @@ impl<'g> Run<'g> {
             ground,
             view,
             strategy,
-            books: Books::opened(&ground.counters.base),
-            lots: Lots::default(),
+            books: Books::opened(&ground.counters.base, &ground.counters.seen),
+            lots,
             opens: Opens::with_width(ground.columns.width()),
             tills: ground.stocks.iter().map(till).collect(),
             free: ground.rooms.free.clone(),
@@ -91,12 +98,14 @@ impl<'g> Run<'g> {
             budget: limits.steps,
             memory: limits.memory,
             schedule: Schedule::default(),
+            refused: Vec::new(),
         };
         run.think_away();
         run
     }
 
-    pub(super) fn finished(mut self) -> Schedule {
+    /// Serves everybody; `finish` makes the schedule of it.
+    pub(super) fn served(mut self) -> Self {
         let mut line = queue::line_up(self.view);
         self.live = self.looked_at(&line);
         loop {
@@ -106,33 +115,65 @@ impl<'g> Run<'g> {
                 match self.serve(&queued) {
                     Served::All => {}
                     Served::Again(pods) => again.push(Queued { pods, ..queued }),
+                    Served::Refused => self.refused.push(queued.shape),
                     Served::Never(whys) => self.schedule.refusals.push((queued.shape, whys)),
                     Served::OutOfSteps => self.schedule.unserved.push(queued.shape),
                 }
             }
             let progress = self.schedule.placements.len() > before;
-            if again.is_empty() || !progress {
-                line = again;
+            line = again;
+            if line.is_empty() || !progress {
                 break;
             }
-            line = again;
         }
-        for queued in line {
-            let whys = self.explain(queued.shape);
-            self.schedule.refusals.push((queued.shape, whys));
-        }
-        self.finish()
+        self.refused.extend(line.iter().map(|queued| queued.shape));
+        self
     }
 
-    fn finish(mut self) -> Schedule {
+    pub(super) fn finish(mut self) -> Schedule {
+        for shape in std::mem::take(&mut self.refused) {
+            let whys = self.explain(shape);
+            self.schedule.refusals.push((shape, whys));
+        }
+        self.schedule.steps = self.steps();
         self.schedule.openings = finish::openings(&mut self);
         let mut schedule = self.schedule;
         schedule.placements.sort_unstable();
         schedule.refusals.sort();
         schedule.unserved.sort_unstable();
         schedule.unserved.dedup();
-        schedule.steps = self.budget - self.left;
         schedule
+    }
+
+    /// Steps that were needed.
+    pub(super) fn steps(&self) -> u64 {
+        self.budget - self.left
+    }
+
+    /// Could another way to fill claims give another plan?
+    pub(super) fn could_differ(&self) -> bool {
+        let pods: usize = self.opens.list.iter().map(|open| open.pods.len()).sum();
+        pods > 1 || (pods == 1 && !self.refused.is_empty())
+    }
+
+    /// Smaller is better: pods without a place, claims without a price, price, claims.
+    pub(super) fn worth(&self) -> Worth {
+        self.worth_with(&self.lots)
+    }
+
+    /// The same while its lots are lent to another run.
+    pub(super) fn worth_with(&self, lots: &Lots) -> Worth {
+        let (mut unpriced, mut price) = (0, 0_u64);
+        for open in &self.opens.list {
+            let rung = lots.list[open.lot as usize].ladder[open.rung];
+            if rung.priced {
+                price = price.saturating_add(rung.cost);
+            } else {
+                unpriced += 1;
+            }
+        }
+        let placed = self.schedule.placements.len();
+        (Reverse(placed), unpriced, price, self.opens.list.len())
     }
 
     /// Gives the pods of one shape their places, as far as there are any.
@@ -167,10 +208,10 @@ impl<'g> Run<'g> {
         if others_matter {
             return Served::Again(waiting.to_vec());
         }
-        Served::Never(explain::refusal(self, &wanted, &attempts))
+        Served::Refused
     }
 
-    fn explain(&mut self, shape: ShapeId) -> Vec<Why> {
+    fn explain(&self, shape: ShapeId) -> Vec<Why> {
         let ground = self.ground;
         let pods = &ground.snapshot.pods;
         let preferences = ground.snapshot.options.preferences;
@@ -182,13 +223,14 @@ impl<'g> Run<'g> {
         }
     }
 
-    fn wanted(&self, id: ShapeId) -> Wanted<'g> {
+    pub(super) fn wanted(&self, id: ShapeId) -> Wanted<'g> {
         let ground = self.ground;
         let shape = ground.snapshot.pods.shape(id);
         let traits = &ground.traits[id.0 as usize];
         let (amounts, shared) = volumes::asked(shape, &ground.columns);
         let counted = traits.counted.iter().chain(&traits.owned).copied();
         Wanted {
+            id,
             shape,
             traits,
             amounts,
@@ -210,6 +252,7 @@ impl<'g> Run<'g> {
             return pods;
         }
         let mut ask = Ask::of(self.ground, wanted, attempt, &self.books);
+        ask.ways = attempt.ways.iter().map(|way| self.lots.ask(way)).collect();
         let together = ask.hosts.iter().any(|rule| rule.begins(&self.books));
         let mut waiting = pods;
         if together && pods.len() > 1 {
@@ -244,49 +287,6 @@ impl<'g> Run<'g> {
         self.schedule.placements.extend(placed);
     }
 
-    /// Counts pods of a shape in a room.
-    pub(super) fn count_in_room(&mut self, counted: &[CounterId], room: usize, pods: u32) {
-        for counter in counted {
-            let slot = self
-                .ground
-                .counters
-                .slot(*counter, &self.ground.rooms, room);
-            if slot != NONE {
-                self.books.add(*counter, slot, pods);
-            }
-        }
-    }
-
-    /// Counts pods of a shape in a claim of this run.
-    pub(super) fn count_in_open(&mut self, counted: &[CounterId], at: usize, pods: u32) {
-        let ground = self.ground;
-        let lot = self.opens.list[at].lot;
-        for counter in counted {
-            let slot = match ground.counters.list[*counter as usize].key {
-                Some(key) => self.lots.list[lot as usize].domains[key],
-                None => super::index(ground.rooms.len() + at),
-            };
-            if slot < OPEN && self.looks_at(*counter, lot) {
-                self.books.add(*counter, slot, pods);
-            }
-        }
-    }
-
-    fn looks_at(&mut self, counter: CounterId, lot: LotId) -> bool {
-        let ground = self.ground;
-        if !ground.counters.has_filter(counter) {
-            return true;
-        }
-        let lots = &self.lots;
-        *self.passes.entry((counter, lot)).or_insert_with(|| {
-            let lot = &lots.list[lot as usize];
-            let taints = ground.stocks[lot.stock]
-                .as_ref()
-                .map_or(&[][..], |stock| &stock.pool.taints);
-            ground.counters.passes(counter, &lot.requirements, taints)
-        })
-    }
-
     /// Spends steps; false when there are none left.
     pub(super) fn step(&mut self, steps: usize) -> bool {
         let steps = (steps as u64).max(1);
@@ -301,61 +301,6 @@ impl<'g> Run<'g> {
         let enough = self.memory >= bytes;
         self.memory = self.memory.saturating_sub(bytes);
         enough
-    }
-
-    /// Nodes that are thought away take nobody, and their pods count nowhere; nor do pods that are placed anew.
-    fn think_away(&mut self) {
-        let ground = self.ground;
-        let mut gone: Vec<(usize, PodId)> = Vec::new();
-        for node in self.view.without.ids() {
-            let Some((room, pods)) = ground.rooms.of_node(node) else {
-                continue;
-            };
-            self.closed[room] = true;
-            gone.extend(pods.iter().map(|pod| (room, *pod)));
-        }
-        for pod in self.view.extra {
-            let name = ground.snapshot.pods.pod(*pod).node.as_ref();
-            let nodes = &ground.snapshot.nodes;
-            let at = name.and_then(|name| nodes.binary_search_by(|node| node.name.cmp(name)).ok());
-            let room = at.and_then(|at| ground.rooms.of_node(NodeId(super::index(at))));
-            gone.extend(room.map(|(room, _)| (room, *pod)));
-        }
-        gone.sort_unstable();
-        gone.dedup();
-        for (room, pod) in gone {
-            let pod = ground.snapshot.pods.pod(pod);
-            let traits = &ground.traits[pod.shape().0 as usize];
-            for counter in traits.counted.iter().chain(&traits.owned) {
-                let slot = ground.counters.slot(*counter, &ground.rooms, room);
-                if slot != NONE && !pod.pending {
-                    self.books.remove(*counter, slot);
-                }
-            }
-        }
-    }
-
-    /// Counters of those who are to be placed, and of anti-affinity that is already somewhere.
-    fn looked_at(&self, line: &[Queued]) -> Vec<bool> {
-        let counters = &self.ground.counters.list;
-        let mut live: Vec<bool> = (0..counters.len())
-            .map(|at| counters[at].owners && self.books.total(super::index(at)) > 0)
-            .collect();
-        for queued in line {
-            let traits = &self.ground.traits[queued.shape.0 as usize];
-            let own = [
-                &traits.spreads,
-                &traits.near,
-                &traits.apart,
-                &traits.preferred_near,
-                &traits.preferred_apart,
-                &traits.owned,
-            ];
-            for counter in own.into_iter().flatten() {
-                live[*counter as usize] = true;
-            }
-        }
-        live
     }
 }
 

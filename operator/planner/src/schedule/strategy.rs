@@ -4,6 +4,7 @@
 //! the cheapest, is taken. A step budget that one try uses up is not spent on another.
 
 use super::ground::Ground;
+use super::lots::Lots;
 use super::run::Run;
 use super::{Budget, Schedule};
 use crate::snapshot::WhatIf;
@@ -22,43 +23,33 @@ pub(super) enum Strategy {
 /// Beyond so many pods on openings one plan is enough: packing hardly differs any more.
 const MANY: usize = 30_000;
 
-pub(super) fn best(ground: &Ground<'_>, view: &WhatIf<'_>, limits: Budget) -> Schedule {
-    let mut best = Run::new(ground, view, limits, Strategy::Efficient).finished();
-    let bought: usize = best.openings.iter().map(|opening| opening.pods.len()).sum();
-    let settled = best.openings.len() < 2 && best.refusals.is_empty() && bought < 2;
-    if settled || bought > MANY {
-        return best;
-    }
-    for strategy in [Strategy::Largest, Strategy::Exact] {
+pub(super) fn best<'g>(ground: &'g Ground<'g>, view: &'g WhatIf<'g>, limits: Budget) -> Schedule {
+    let mut best = Run::new(ground, view, limits, (Strategy::Efficient, Lots::default())).served();
+    let bought: usize = best.opens.list.iter().map(|open| open.pods.len()).sum();
+    let mut steps = best.steps();
+    let others = if bought > MANY || !best.could_differ() {
+        &[][..]
+    } else {
+        &[Strategy::Exact, Strategy::Largest]
+    };
+    for strategy in others {
         let left = Budget {
-            steps: limits.steps.saturating_sub(best.steps),
+            steps: limits.steps.saturating_sub(steps),
             ..limits
         };
-        if left.steps < best.steps {
+        if left.steps < best.steps() {
             break;
         }
-        let spent = best.steps;
-        let other = Run::new(ground, view, left, strategy).finished();
-        let steps = spent + other.steps;
-        if worth(&other) < worth(&best) {
+        let lots = std::mem::take(&mut best.lots);
+        let mut other = Run::new(ground, view, left, (*strategy, lots)).served();
+        steps += other.steps();
+        if other.worth() < best.worth_with(&other.lots) {
             best = other;
+        } else {
+            best.lots = std::mem::take(&mut other.lots);
         }
-        best.steps = steps;
     }
-    best
-}
-
-/// Smaller is better: pods without a place, claims without a price, price, claims.
-fn worth(schedule: &Schedule) -> (std::cmp::Reverse<usize>, usize, u64, usize) {
-    let prices = schedule.openings.iter().map(|opening| opening.price);
-    let unpriced = prices.clone().filter(Option::is_none).count();
-    let price = prices
-        .flatten()
-        .fold(0_u64, |sum, price| sum.saturating_add(price.billionths()));
-    (
-        std::cmp::Reverse(schedule.placements.len()),
-        unpriced,
-        price,
-        schedule.openings.len(),
-    )
+    let mut schedule = best.finish();
+    schedule.steps = steps;
+    schedule
 }

@@ -16,6 +16,7 @@ use super::{Draft, finalizers, has_finalizer};
 use crate::bootstrap::{TOKEN_NAMESPACE, secret_name, token_id};
 use crate::controllers::Turn;
 use crate::controllers::queue::Again;
+use crate::explain::WHY;
 use crate::hub::Shared;
 use crate::ingest;
 use crate::ledger::{LEDGER, OFFERINGS};
@@ -187,7 +188,7 @@ fn change(claim: &NodeClaim, node: &Node, edit: &NodeEdit) -> Value {
         .map(|(key, value)| (key.as_ref(), value.as_ref()))
         .collect();
     let mut annotations = claim.annotations().clone();
-    annotations.retain(|key, _| key != LEDGER && key != OFFERINGS);
+    annotations.retain(|key, _| key != LEDGER && key != OFFERINGS && key != WHY);
     let mut owners = node.owner_references().to_vec();
     if let Some(mut owner) = claim.owner_ref(&())
         && !owners.iter().any(|there| there.uid == owner.uid)

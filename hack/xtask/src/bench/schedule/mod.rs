@@ -3,6 +3,15 @@
 //! Both schedulers get the same files. Only solving is timed, on both sides; every plan of ours is checked in the same run
 //! by code that knows nothing of the planner.
 
+#![allow(
+    clippy::must_use_candidate,
+    clippy::return_self_not_must_use,
+    clippy::unused_self,
+    clippy::unnecessary_debug_formatting,
+    clippy::manual_checked_ops,
+    reason = "a bench, read as a script"
+)]
+
 pub mod amount;
 pub mod check;
 pub mod cluster;
@@ -15,7 +24,8 @@ pub mod side;
 pub mod topology;
 pub mod workload;
 
-use std::path::PathBuf;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
@@ -77,10 +87,13 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// Made when its turn comes: together they would fill the memory.
+type Recipe = (String, Box<dyn Fn() -> Workload>);
+
 /// The workloads whose figures we tell people.
-fn workloads(options: &Options) -> Vec<(String, Box<dyn Fn() -> Workload>)> {
+fn workloads(options: &Options) -> Vec<Recipe> {
     let seed = options.seed;
-    let mut all: Vec<(String, Box<dyn Fn() -> Workload>)> = Vec::new();
+    let mut all: Vec<Recipe> = Vec::new();
     for n in [1, 50, 100, 500, 1000, 2000, 5000, 10_000, 20_000] {
         all.push((
             format!("diverse {n}"),
@@ -106,7 +119,7 @@ fn workloads(options: &Options) -> Vec<(String, Box<dyn Fn() -> Workload>)> {
 
 fn timed(
     options: &Options,
-    folder: &std::path::Path,
+    folder: &Path,
     joiner: &Joiner,
     karpenter: Option<&Karpenter>,
 ) -> Result<usize> {
@@ -138,7 +151,8 @@ fn heading(both: bool) -> String {
         "joiner", "ms", "pods/s", "MiB", "nodes", "price/h", "refused", "steps", "checked"
     );
     if both {
-        text += &format!(
+        let _ = write!(
+            text,
             " | {:>11} {:>8} {:>7} {:>12} {:>8} {:>8}",
             "karpenter ms", "MiB", "nodes", "price/h", "refused", "faster"
         );
@@ -160,7 +174,8 @@ fn line(name: &str, ours: &Figures, theirs: Option<&Figures>, findings: usize) -
     );
     if let Some(theirs) = theirs {
         let more = if theirs.unfinished { ">" } else { "" };
-        text += &format!(
+        let _ = write!(
+            text,
             " | {more}{:>11.1} {:>8} {:>7} {:>12.3} {:>8} {:>7.0}x",
             theirs.best_ms(),
             theirs.peak_kib / 1024,

@@ -200,13 +200,15 @@ impl<'a> Checked<'a> {
                 .places
                 .iter()
                 .map(|(pod, at)| (self.snapshot.pods.shape_of(*pod), *at))
-                .filter(|(them, _)| {
-                    them.namespace == shape.namespace && selects(spread.selector.as_ref(), them)
+                .filter(|(them, at)| {
+                    them.namespace == shape.namespace
+                        && selects(spread.selector.as_ref(), them)
+                        && self.looked_at(shape, *at)
                 })
                 .collect();
             let placed_alike = counted
                 .iter()
-                .all(|(them, _)| them.spreads == shape.spreads || !self.is_new(them));
+                .all(|(them, _)| alike(them, shape) || !self.is_new(them));
             if !placed_alike || !selects(spread.selector.as_ref(), shape) {
                 continue;
             }
@@ -219,7 +221,7 @@ impl<'a> Checked<'a> {
                     .count()
             };
             let least = self
-                .domains(&spread.key)
+                .domains(shape, &spread.key)
                 .iter()
                 .map(|domain| count(&Some(domain.clone())))
                 .min()
@@ -238,17 +240,28 @@ impl<'a> Checked<'a> {
         pods.any(|(id, pod)| pod.pending && self.snapshot.pods.shape_of(id) == shape)
     }
 
-    fn domains(&self, key: &str) -> BTreeSet<String> {
+    /// The pod's own terms admit the place.
+    fn looked_at(&self, shape: &Shape, spot: Spot) -> bool {
+        let holds = |term: &crate::Requirement| match self.label(spot, term.key()) {
+            Some(value) => term.has(&value),
+            None => term.accepts_absence(),
+        };
+        let terms = &shape.terms;
+        shape.selector.iter().all(holds)
+            && (terms.is_empty() || terms.iter().any(|term| term.iter().all(holds)))
+    }
+
+    fn domains(&self, shape: &Shape, key: &str) -> BTreeSet<String> {
         let nodes =
             (0..self.snapshot.nodes.len()).map(|at| Spot::Node(NodeId(u32::try_from(at).unwrap())));
         let nodes =
             nodes.filter(|spot| !matches!(spot, Spot::Node(id) if self.snapshot.node(*id).leaving));
         let openings =
             (0..self.schedule.openings.len()).map(|at| Spot::Opening(u32::try_from(at).unwrap()));
-        nodes
+        let looked_at = nodes
             .chain(openings)
-            .filter_map(|spot| self.label(spot, key))
-            .collect()
+            .filter(|spot| self.looked_at(shape, *spot));
+        looked_at.filter_map(|spot| self.label(spot, key)).collect()
     }
 
     fn ports(&self) {
@@ -380,4 +393,17 @@ impl<'a> Checked<'a> {
 
 fn selects(selector: Option<&Selector>, shape: &Shape) -> bool {
     selector.is_some_and(|selector| selector.matches(&shape.labels))
+}
+
+/// Both count the same pods on the same nodes.
+fn alike(one: &Shape, other: &Shape) -> bool {
+    let asked = |shape: &Shape| {
+        (
+            shape.spreads.clone(),
+            shape.selector.clone(),
+            shape.terms.clone(),
+            shape.tolerations.clone(),
+        )
+    };
+    asked(one) == asked(other)
 }

@@ -1,5 +1,6 @@
 //! What does `solve` decide?
 
+mod absurd;
 mod affinities;
 mod bought;
 mod checker;
@@ -33,6 +34,11 @@ pub(super) fn check(text: &str, plan: &str) {
 pub(super) fn planned(text: &str) -> String {
     let snapshot = world(text);
     solve(&WhatIf::nothing_changes(&snapshot), Budget::UNLIMITED).text(&snapshot)
+}
+
+/// One line per item.
+pub(super) fn lines<T>(items: impl IntoIterator<Item = T>, line: impl Fn(T) -> String) -> String {
+    items.into_iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn tidy(plan: &str) -> String {

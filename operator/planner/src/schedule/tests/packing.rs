@@ -36,9 +36,7 @@ fn a_large_type_that_is_dear_for_its_size_is_left_alone() {
 
 #[test]
 fn many_different_shapes_still_share_the_cheap_large_type() {
-    let pods: String = (1..=32)
-        .map(|at| format!("pod p{at} cpu={}m\n", 900 + at))
-        .collect();
+    let pods = super::lines(1..=32, |at| format!("pod p{at} cpu={}m", 900 + at));
     price(
         &format!("type s cpu=1 price=1\ntype l cpu=32 price=8\n{pods}"),
         "8",

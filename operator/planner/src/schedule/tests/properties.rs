@@ -2,6 +2,7 @@
 
 use super::checker::Checked;
 use super::world::world;
+use crate::schedule::lots::Lots;
 use crate::schedule::run::Run;
 use crate::schedule::strategy::Strategy as Way;
 use crate::schedule::{Budget, Ground, Schedule, solve};
@@ -158,7 +159,7 @@ proptest! {
         let view = WhatIf::nothing_changes(&snapshot);
         let ground = Ground::of(&snapshot, None);
         for strategy in [Way::Efficient, Way::Largest, Way::Exact] {
-            let schedule = Run::new(&ground, &view, Budget::UNLIMITED, strategy).finished();
+            let schedule = Run::new(&ground, &view, Budget::UNLIMITED, (strategy, Lots::default())).served().finish();
             Checked::new(&snapshot, &schedule).all();
         }
     }

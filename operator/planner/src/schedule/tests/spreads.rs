@@ -357,3 +357,14 @@ fn the_reason_names_the_key_the_skew_and_where_one_more_could_go() {
     let plan = planned(&world);
     assert!(plan.contains("web-3: SpreadUnmet"), "{plan}");
 }
+
+#[test]
+fn a_node_that_is_overdrawn_is_still_a_domain() {
+    // n1 cannot even carry its daemon, yet zone b is there and empty: a may have one more than it.
+    zones(
+        &format!(
+            "type t cpu=8 price=1 zones=a\nnode n1 cpu=1 used=1 zone=b\ndaemon d cpu=1\npod web cpu=1 {WEB} spread=zone:1:app=web x3"
+        ),
+        "1",
+    );
+}

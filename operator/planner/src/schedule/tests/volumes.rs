@@ -120,9 +120,7 @@ fn a_new_claim_takes_as_many_volumes_as_its_type() {
     let world = format!("{THREE}volume-limit csi most=2\npod web cpu=1 volume=data:csi x5");
     // One claim, five pods: shared, so it counts once.
     hosts(&world, "5");
-    let own: String = (0..5)
-        .map(|at| format!("pod web{at} cpu=1 volume=data{at}:csi\n"))
-        .collect();
+    let own = super::lines(0..5, |at| format!("pod web{at} cpu=1 volume=data{at}:csi"));
     hosts(&format!("{THREE}volume-limit csi most=2\n{own}"), "1 2 2");
 }
 
@@ -169,10 +167,11 @@ fn a_local_volume_goes_only_to_its_host() {
 
 #[test]
 fn the_zones_of_volumes_and_spreads_hold_together() {
-    let pods: String = ["a", "b", "c"]
-        .iter()
-        .map(|zone| format!("pod {zone} cpu=1 label.app=web spread=zone:1:app=web:min3 volume=d{zone}:csi:{zone}\n"))
-        .collect();
+    let pods = super::lines(["a", "b", "c"], |zone| {
+        format!(
+            "pod {zone} cpu=1 label.app=web spread=zone:1:app=web:min3 volume=d{zone}:csi:{zone}"
+        )
+    });
     zones(&format!("{THREE}{pods}"), "1 1 1");
 }
 

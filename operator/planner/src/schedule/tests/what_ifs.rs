@@ -2,7 +2,7 @@
 
 use super::world::world;
 use crate::Price;
-use crate::schedule::{Budget, solve};
+use crate::schedule::{Budget, Ground, solve};
 use crate::snapshot::{NodeId, Prices, WhatIf};
 
 #[test]
@@ -43,4 +43,78 @@ fn other_prices_change_what_is_bought() {
     };
     let plan = solve(&view, Budget::UNLIMITED).text(&snapshot);
     assert!(plan.contains("b/a/on-demand at 0.000000005"), "{plan}");
+}
+
+#[test]
+fn a_pod_that_is_placed_anew_does_not_count_where_it_was() {
+    let snapshot = world(
+        "node n1 cpu=4 used=1 zone=a\nnode n2 cpu=4 used=1 zone=b\nbound web cpu=1 label.app=web spread=zone:1:app=web on=n1
+         bound api cpu=1 label.app=web spread=zone:1:app=web on=n2",
+    );
+    let web: Vec<_> = snapshot
+        .pods
+        .members()
+        .filter(|(_, pod)| pod.name.as_ref() == "web")
+        .map(|(id, _)| id)
+        .collect();
+    let view = WhatIf {
+        extra: &web,
+        ..WhatIf::nothing_changes(&snapshot)
+    };
+    assert_eq!(solve(&view, Budget::UNLIMITED).text(&snapshot), "web -> n1");
+}
+
+#[test]
+fn a_zone_whose_only_node_is_thought_away_holds_nobody_back() {
+    let snapshot = world(
+        "type t cpu=8 price=1 zones=a\nnode n1 cpu=1 used=1 zone=b\npod web cpu=1 label.app=web spread=zone:1:app=web x3",
+    );
+    let stays = solve(&WhatIf::nothing_changes(&snapshot), Budget::UNLIMITED);
+    assert_eq!(stays.placements.len(), 1);
+    let view = WhatIf::without_nodes(&snapshot, [NodeId(0)], &[]);
+    assert_eq!(solve(&view, Budget::UNLIMITED).placements.len(), 3);
+}
+
+#[test]
+fn a_node_whose_owner_of_anti_affinity_is_thought_away_lets_others_in_elsewhere() {
+    let snapshot = world(
+        "node n1 cpu=4 used=1 zone=a\nnode n2 cpu=4 zone=a\nbound db cpu=1 label.app=db apart=zone:app=web on=n1\npod web cpu=1 label.app=web",
+    );
+    assert_eq!(
+        solve(&WhatIf::nothing_changes(&snapshot), Budget::UNLIMITED)
+            .placements
+            .len(),
+        0
+    );
+    let view = WhatIf::without_nodes(&snapshot, [NodeId(0)], &[]);
+    assert_eq!(solve(&view, Budget::UNLIMITED).text(&snapshot), "web -> n2");
+}
+
+#[test]
+fn a_thousand_questions_from_one_ground_get_the_answers_of_a_fresh_one() {
+    let nodes = super::lines(0..10, |at| {
+        format!("node n{at} cpu=4 used=2 zone=z{}", at % 3)
+    });
+    let pods = super::lines(0..10, |at| {
+        format!("bound p{at} cpu=2 label.app=web spread=zone:1:app=web on=n{at}")
+    });
+    let snapshot = world(&format!(
+        "type t cpu=4 price=1 zones=z0,z1,z2\n{nodes}\n{pods}"
+    ));
+    let ground = Ground::of(&snapshot, None);
+    for at in 0..1000_u32 {
+        let node = NodeId(at % 10);
+        let extra: Vec<_> = snapshot
+            .pods
+            .members()
+            .filter(|(_, pod)| pod.node.as_ref() == Some(&snapshot.node(node).name))
+            .map(|(id, _)| id)
+            .collect();
+        let view = WhatIf::without_nodes(&snapshot, [node], &extra);
+        let answer = ground.solve(&view, Budget::UNLIMITED);
+        assert_eq!(answer.placements.len(), 1);
+        if at < 10 {
+            assert_eq!(answer, solve(&view, Budget::UNLIMITED));
+        }
+    }
 }
