@@ -23,6 +23,7 @@ pub mod figures;
 pub mod first_node;
 pub mod ground;
 pub mod install;
+pub mod lookalikes;
 pub mod manifests;
 pub mod openstack;
 pub mod operator;

@@ -14,9 +14,12 @@ struct Args {
     seeds: u64,
     #[arg(long, default_value_t = 0, value_name = "X")]
     first: u64,
-    /// Only this seed, with everything that went out
+    /// Only this seed, with what went out
     #[arg(long, value_name = "X", conflicts_with = "seeds")]
     seed: Option<u64>,
+    /// With --seed: also questions that were answered, and the lease
+    #[arg(long, requires = "seed")]
+    whole: bool,
     /// Instead: one story, with the operator's death before and after each of its outbound calls
     #[arg(long, conflicts_with_all = ["seeds", "seed"])]
     crashes: bool,
@@ -26,7 +29,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let outcome = match (args.crashes, args.seed) {
         (true, _) => rounds::crashes(),
-        (false, Some(seed)) => rounds::replay(seed),
+        (false, Some(seed)) => rounds::replay(seed, args.whole),
         (false, None) => rounds::seeds(args.first, args.seeds),
     };
     match outcome {

@@ -28,10 +28,12 @@ use crate::ground::api;
 /// Longer than every back-off and every lease.
 const PATIENCE: Duration = Duration::from_mins(40);
 const LOOK: Duration = Duration::from_millis(500);
+/// Longer than a silent call and a sweep.
+const QUIET: Duration = Duration::from_mins(3);
 const ORPHAN: &str = "22222222-0000-4000-8000-000000000001";
 
-/// A place to die at.
-pub type Death = Option<(usize, When)>;
+/// A place to die at: the number of a call, and the side of its effect.
+pub type Place = (usize, When);
 
 /// How a story went.
 pub struct Told {
@@ -49,21 +51,40 @@ pub struct Deaths {
     pub failed: Vec<String>,
 }
 
-/// All places of the plain story; `most` spreads so many of them evenly over it.
-pub fn places(most: Option<usize>) -> Result<(Vec<Call>, Vec<(usize, When)>)> {
+/// All places of the plain story, or a few of each phase.
+pub fn places(of_each_phase: Option<usize>) -> Result<(Vec<Call>, Vec<Place>)> {
     let plain = on_virtual_time(story(None))?.context("the story without a death")?;
     let numbers = 0..plain.calls.len();
-    let all: Vec<_> = numbers
-        .flat_map(|number| [(number, When::Before), (number, When::After)])
-        .collect();
-    let wanted = most.unwrap_or(all.len()).clamp(1, all.len());
-    // An odd stride, so that both sides of a call have their turn.
-    let chosen = (0..wanted).map(|at| all[at * all.len() / wanted]).collect();
+    let chosen = match of_each_phase {
+        None => numbers
+            .flat_map(|number| [(number, When::Before), (number, When::After)])
+            .collect(),
+        Some(count) => spread(&plain.calls, count),
+    };
     Ok((plain.calls, chosen))
 }
 
+/// Evenly over each phase; both sides have their turn.
+fn spread(calls: &[Call], count: usize) -> Vec<Place> {
+    let mut phases: BTreeMap<Phase, Vec<usize>> = BTreeMap::new();
+    for (number, call) in calls.iter().enumerate() {
+        phases.entry(call.phase).or_default().push(number);
+    }
+    let chosen = phases.into_values().flat_map(|numbers| {
+        (0..count).map(move |at| {
+            let when = if at % 2 == 0 {
+                When::Before
+            } else {
+                When::After
+            };
+            (numbers[at * numbers.len() / count], when)
+        })
+    });
+    chosen.collect()
+}
+
 /// Tells the story with each of these deaths.
-pub fn die_at_each(calls: &[Call], places: &[(usize, When)]) -> Deaths {
+pub fn die_at_each(calls: &[Call], places: &[Place]) -> Deaths {
     let mut deaths = Deaths {
         calls: calls.len(),
         ..Deaths::default()
@@ -86,7 +107,7 @@ pub fn die_at_each(calls: &[Call], places: &[(usize, When)]) -> Deaths {
 }
 
 /// Pods run; their machine is drained and they run on another; they go, and so does everything else.
-pub async fn story(death: Death) -> Result<Told> {
+pub async fn story(death: Option<Place>) -> Result<Told> {
     let mut sim = Sim::new(7).await?;
     plant_orphan(&sim)?;
     if let Some((number, when)) = death {
@@ -125,11 +146,23 @@ async fn tell(sim: &Sim) -> Result<()> {
         .patch("web", &PatchParams::default(), &none)
         .await?;
     until(sim, "nothing to be left", |sim| left(sim).is_empty()).await?;
-    sim.judge.look();
-    let wrong = sim.tap.wrong();
-    ensure!(wrong.is_empty(), "{}", wrong.join("; "));
+    stays_so(sim).await?;
     sim.cloud
         .world(|world| sim.judge.lookalikes.untouched(world))
+}
+
+/// Nobody who was only late brings anything back.
+async fn stays_so(sim: &Sim) -> Result<()> {
+    let end = sim.tap.elapsed() + QUIET;
+    while sim.tap.elapsed() < end {
+        tokio::time::sleep(LOOK * 10).await;
+        sim.judge.look();
+        let wrong = sim.tap.wrong();
+        ensure!(wrong.is_empty(), "{}", wrong.join("; "));
+        let left = left(sim);
+        ensure!(left.is_empty(), "came back: {}", left.join(", "));
+    }
+    Ok(())
 }
 
 async fn until(sim: &Sim, what: &str, fulfilled: impl Fn(&Sim) -> bool) -> Result<()> {

@@ -14,9 +14,9 @@ use emulators::openstack::world::{Phase as Power, Server, World};
 use http::{Method, Request};
 use serde_json::Value;
 
-use super::lookalikes::Lookalikes;
 use super::phase::{self, CLAIMS, Phase};
 use super::tap::{Call, Side, Tap};
+use crate::lookalikes::Lookalikes;
 
 /// Budget → (pods that are healthy, pods that it wants).
 pub type Health = BTreeMap<String, (u64, u64)>;

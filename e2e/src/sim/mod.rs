@@ -6,7 +6,6 @@
 
 pub mod crash;
 pub mod judge;
-pub mod lookalikes;
 pub mod phase;
 pub mod planted;
 pub mod rounds;

@@ -40,7 +40,7 @@ impl Http for Twice {
     }
 }
 
-/// A claim loses its finalizers in the moment in which it is deleted.
+/// A claim loses its finalizers in the moment in which it or its node is deleted.
 pub struct FinalizerDroppedEarly;
 
 impl Bug for FinalizerDroppedEarly {
@@ -96,11 +96,15 @@ impl tower::Service<Request<Body>> for Twisted {
                     honest.send(asked(Method::DELETE, pod, "{}")?).await
                 }
                 Twist::DropFinalizers
-                    if *request.method() == Method::DELETE && path.contains("/nodeclaims/") =>
+                    if *request.method() == Method::DELETE
+                        && (path.contains("/nodeclaims/") || path.contains("/nodes/")) =>
                 {
                     let answer = honest.send(request).await?;
+                    // Claim and node have the same name.
+                    let name = path.rsplit('/').next().unwrap_or_default();
+                    let claim = format!("/apis/karpenter.sh/v1/nodeclaims/{name}");
                     let none = r#"{"metadata":{"finalizers":null}}"#;
-                    honest.send(asked(Method::PATCH, &path, none)?).await?;
+                    honest.send(asked(Method::PATCH, &claim, none)?).await?;
                     Ok(answer)
                 }
                 Twist::DeletePods | Twist::DropFinalizers => honest.send(request).await,

@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
-use emulators::faults::When;
 
-use super::crash::{Deaths, die_at_each, places};
+use super::crash::{Deaths, Place, die_at_each, places};
 use super::phase::Phase;
 use super::planted::{DoubleCreate, EvictionPastBudgets, FinalizerDroppedEarly};
 use super::seeds::run;
@@ -50,10 +49,11 @@ pub fn seeds(first: u64, count: u64) -> Result<()> {
     #[allow(clippy::cast_precision_loss)] // a figure for people
     let speed = (2 * count) as f64 / took;
     println!(
-        "{count} seeds, each twice: {} outbound calls, {:.0} simulated hours, {took:.0} s, {speed:.2} seeds per second",
+        "{count} seeds, each twice with the same hash unless said above: {} outbound calls, {:.0} simulated hours, {took:.0} s",
         round.calls,
         round.simulated / 3600.0
     );
+    println!("{speed:.2} seeds per second");
     let missing = pairs(&round.hits);
     let unfound = planted(first)?;
     ensure!(
@@ -144,12 +144,27 @@ fn planted(first: u64) -> Result<Vec<&'static str>> {
     Ok(unfound)
 }
 
-/// One seed with its whole trace.
-pub fn replay(seed: u64) -> Result<()> {
-    let outcome = run(seed, Arc::new(NoBug))?;
-    print!("{}", outcome.trace.tail(usize::MAX));
-    println!("seed {seed}: hash {:016x}", outcome.trace.hash());
-    ensure!(outcome.wrong.is_empty(), "{}", outcome.wrong.join("; "));
+/// One seed twice, with what went out; `whole` shows also questions that were answered, and the lease.
+pub fn replay(seed: u64, whole: bool) -> Result<()> {
+    let [one, other] = [(); 2].map(|()| run(seed, Arc::new(NoBug)));
+    let (one, other) = (one?, other?);
+    let shown = match whole {
+        true => one.trace.whole(),
+        false => one.trace.tail(usize::MAX),
+    };
+    print!("{shown}");
+    println!(
+        "seed {seed}: {} lines in {:.0} simulated minutes, hash {:016x}",
+        one.trace.lines().len(),
+        one.lasted.as_secs_f64() / 60.0,
+        one.trace.hash()
+    );
+    ensure!(
+        one.trace.hash() == other.trace.hash(),
+        "the second run has another hash: {:016x}",
+        other.trace.hash()
+    );
+    ensure!(one.wrong.is_empty(), "{}", one.wrong.join("; "));
     Ok(())
 }
 
@@ -189,7 +204,7 @@ pub fn crashes() -> Result<()> {
     Ok(())
 }
 
-fn one_death(calls: &[Call], place: (usize, When)) -> Deaths {
+fn one_death(calls: &[Call], place: Place) -> Deaths {
     let deaths = die_at_each(calls, &[place]);
     for failure in &deaths.failed {
         println!("{failure}");

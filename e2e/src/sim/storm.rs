@@ -30,6 +30,14 @@ const KUBERNETES: [Fault; 9] = [
     Fault::Slow,
     Fault::Conflict,
 ];
+/// What can become of a question to Kubernetes.
+const QUESTIONS: [Fault; 5] = [
+    Fault::Refused,
+    Fault::Error(Order::Before),
+    Fault::Throttled,
+    Fault::Silent(Order::Before),
+    Fault::Slow,
+];
 /// Phases in which the operator speaks with the cloud, and those in which it writes to Kubernetes.
 const CLOUD_PHASES: [Phase; 3] = [Phase::Launch, Phase::Terminate, Phase::Sweep];
 const WRITE_PHASES: [Phase; 5] = [
@@ -122,7 +130,16 @@ impl Weather for Storm {
             Side::Cloud => CLOUD,
             Side::Kubernetes => KUBERNETES,
         };
-        let at = self.dice.below(faults.len() as u64);
-        Verdict::Break(faults[usize::try_from(at).unwrap_or(0)])
+        Verdict::Break(one_of(&mut self.dice, &faults))
     }
+
+    fn disturbs(&mut self, _call: &Call) -> Option<Fault> {
+        let strikes = self.dice.chance(self.rate);
+        strikes.then(|| one_of(&mut self.dice, &QUESTIONS))
+    }
+}
+
+fn one_of(dice: &mut Dice, faults: &[Fault]) -> Fault {
+    let at = dice.below(faults.len() as u64);
+    faults[usize::try_from(at).unwrap_or(0)]
 }

@@ -61,6 +61,11 @@ pub enum Verdict {
 /// Decides whether a call breaks; asked once for each, in order.
 pub trait Weather: Send {
     fn strikes(&mut self, call: &Call, at: Duration) -> Verdict;
+
+    /// Whether a question to Kubernetes breaks.
+    fn disturbs(&mut self, _call: &Call) -> Option<Fault> {
+        None
+    }
 }
 
 /// Where all ways out of all operators of one story meet.
@@ -128,8 +133,13 @@ impl Tap {
         self.lock().down = down;
     }
 
-    pub fn is_down(&self) -> bool {
-        self.lock().down
+    /// What becomes of a question to Kubernetes. It changes nothing, so it is not counted and no place to die at.
+    pub fn disturbs(&self, call: &Call) -> Option<Fault> {
+        let mut state = self.lock();
+        if state.down {
+            return Some(Fault::Refused);
+        }
+        state.weather.as_mut()?.disturbs(call)
     }
 
     pub fn set_weather(&self, weather: Option<Box<dyn Weather>>) {
@@ -170,13 +180,14 @@ impl Tap {
         if !call.reads && call.phase != Phase::Lease {
             state.last_write = Some((at, text.clone()));
         }
-        state.trace.add(at, text);
+        let plain = call.phase == Phase::Lease || call.reads && outcome.starts_with('2');
+        state.trace.add(at, text, plain);
     }
 
     /// Something that is no call but belongs into the story.
     pub fn remark(&self, text: String) {
         let at = self.elapsed();
-        self.lock().trace.add(at, text);
+        self.lock().trace.add(at, text, false);
     }
 
     pub fn hit(&self, phase: Phase, name: &str) {
@@ -188,7 +199,7 @@ impl Tap {
     pub fn accuse(&self, what: String) {
         let at = self.elapsed();
         let mut state = self.lock();
-        state.trace.add(at, format!("WRONG: {what}"));
+        state.trace.add(at, format!("WRONG: {what}"), false);
         state.wrong.push(what);
     }
 

@@ -74,6 +74,24 @@ impl Way {
         outcome
     }
 
+    /// A question to Kubernetes.
+    async fn ask<T: Ended>(&self, call: &Call, act: impl Future<Output = T>) -> T {
+        let Some(fault) = self.tap.disturbs(call) else {
+            return act.await;
+        };
+        self.tap
+            .remark(format!("{} meets {}", call.text, fault.name(call.side)));
+        match fault {
+            Fault::Slow => tokio::time::sleep(SLOW).await,
+            Fault::Silent(_) => tokio::time::sleep(PATIENCE).await,
+            _ => {}
+        }
+        match fault {
+            Fault::Slow => act.await,
+            fault => T::broken(fault),
+        }
+    }
+
     /// The effect, with a look at what it did.
     async fn act<T>(&self, call: &Call, act: impl Future<Output = T>) -> T {
         let before = self.judge.before(call);
@@ -172,13 +190,9 @@ impl tower::Service<Request<Body>> for KubernetesWay {
                 reads,
             };
             let act = api.send(request);
-            if !reads {
-                return way.pass(call, act).await;
-            }
-            // Reads change nothing: they fail only with the whole API, and are no place to die at.
-            match way.tap.is_down() {
-                true => Err(cut(Broken::Refused)),
-                false => act.await,
+            match reads {
+                true => way.ask(&call, act).await,
+                false => way.pass(call, act).await,
             }
         })
     }

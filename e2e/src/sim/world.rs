@@ -29,11 +29,11 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::judge::Judge;
-use super::lookalikes::Lookalikes;
 use super::tap::{Life, Tap};
 use super::ways::{CloudWay, KubernetesWay, Way};
 use crate::Emulated;
 use crate::apply;
+use crate::lookalikes::Lookalikes;
 
 /// After its end, an operator is started again by whoever watches over it.
 const RESTART: Duration = Duration::from_secs(1);
@@ -251,8 +251,16 @@ impl Open for Opens {
     }
 }
 
+/// Time-outs below ten minutes: whoever has nothing to do for so long, has nothing to do.
 fn settings() -> Result<operator::Settings> {
-    let words = ["joiner", "run", "--namespace=joiner", "--cluster-name=sim"];
+    let words = [
+        "joiner",
+        "run",
+        "--namespace=joiner",
+        "--cluster-name=sim",
+        "--sweep-longest-create=5m",
+        "--registration-timeout=5m",
+    ];
     let Command::Run(run) = Args::try_parse_from(words)?.command else {
         bail!("not `run`");
     };

@@ -76,7 +76,7 @@ async fn credentials_of_another_project_make_nothing_look_gone() -> Result<()> {
     lane.until("nothing to be left", &operator, Lane::nothing_left)
         .await?;
     operator.terminate(Duration::from_secs(30)).await?;
-    lane.lookalikes.untouched(&lane.cloud)?;
+    lane.untouched()?;
     lane.cloud.stop().await;
     Ok(())
 }

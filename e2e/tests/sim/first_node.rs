@@ -6,11 +6,17 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use e2e::first_node::{Stage, there_and_back};
 use e2e::sim::on_virtual_time;
+use e2e::sim::tap::{Call, Fault, Order, Verdict, Weather};
 use e2e::sim::trace::Trace;
 use e2e::sim::world::{NoBug, Sim};
 
 async fn story(seed: u64) -> Result<Trace> {
+    story_in(seed, None).await
+}
+
+async fn story_in(seed: u64, weather: Option<Box<dyn Weather>>) -> Result<Trace> {
     let mut sim = Sim::new(seed).await?;
+    sim.tap.set_weather(weather);
     sim.operate(Arc::new(NoBug))?;
     let stage = Stage {
         client: sim.client.clone(),
@@ -51,5 +57,36 @@ fn the_same_seed_makes_the_same_calls_at_the_same_moments() -> Result<()> {
         first.hash() != other.hash(),
         "another seed is another story"
     );
+    Ok(())
+}
+
+/// The first questions about one thing meet an error.
+struct Deaf {
+    about: &'static str,
+    left: u32,
+}
+
+impl Weather for Deaf {
+    fn strikes(&mut self, _: &Call, _: Duration) -> Verdict {
+        Verdict::Pass
+    }
+
+    fn disturbs(&mut self, call: &Call) -> Option<Fault> {
+        if !call.text.contains(self.about) {
+            return None;
+        }
+        self.left = self.left.checked_sub(1)?;
+        Some(Fault::Error(Order::Before))
+    }
+}
+
+#[test]
+fn an_operator_that_was_not_told_where_the_cluster_is_asks_again() -> Result<()> {
+    let weather = Deaf {
+        about: "cluster-info",
+        left: 3,
+    };
+    let trace = on_virtual_time(story_in(4, Some(Box::new(weather))))??;
+    ensure!(trace.whole().contains("cluster-info meets"));
     Ok(())
 }
