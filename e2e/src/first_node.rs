@@ -70,7 +70,8 @@ pub async fn there_and_back(stage: &Stage<'_>) -> Result<()> {
         apply(&stage.client, &text).await?;
     }
     stage.running(20).await?;
-    let machines = stage.cloud.count().await?.servers;
+    let now = stage.cloud.count().await?.servers;
+    let machines = now.saturating_sub(before.cloud.servers);
     ensure!(machines > 0, "pods run, and the cloud knows no server");
     println!("20 pods run on {machines} servers");
     for name in ["small", "wide"] {

@@ -236,24 +236,40 @@ async fn reach(access: &Access, flags: &Reach) -> Reach {
     if flags.endpoint.is_some() && flags.ca_pem.is_some() {
         return flags.clone();
     }
+    let text = loop {
+        match said_of_itself(access).await {
+            Ok(text) => break text,
+            Err(error) => {
+                tracing::warn!(%error, "kube-public/cluster-info cannot be read; trying again");
+            }
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    };
+    let said = text.map(|text| cluster_info(&text)).unwrap_or_default();
+    Reach {
+        endpoint: flags.endpoint.clone().or(said.endpoint),
+        ca_pem: flags.ca_pem.clone().or(said.ca_pem),
+    }
+}
+
+/// None also if we may not ask: asking again would not change that.
+async fn said_of_itself(access: &Access) -> Result<Option<String>, kube::Error> {
     let map = access
         .config_maps_in("kube-public")
         .get_opt("cluster-info")
         .await;
-    let said = match map {
+    match map {
         Ok(map) => {
-            let text = map
-                .and_then(|map| map.data)
-                .and_then(|mut data| data.remove("kubeconfig"));
-            text.map(|text| cluster_info(&text)).unwrap_or_default()
+            let entries = map.and_then(|map| map.data);
+            Ok(entries.and_then(|mut entries| entries.remove("kubeconfig")))
         }
-        Err(error) => {
-            tracing::warn!(%error, "kube-public/cluster-info cannot be read");
-            Reach::default()
+        Err(kube::Error::Api(status)) if status.code == 403 => {
+            tracing::warn!(
+                "kube-public/cluster-info may not be read: {}",
+                status.message
+            );
+            Ok(None)
         }
-    };
-    Reach {
-        endpoint: flags.endpoint.clone().or(said.endpoint),
-        ca_pem: flags.ca_pem.clone().or(said.ca_pem),
+        Err(error) => Err(error),
     }
 }

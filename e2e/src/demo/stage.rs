@@ -83,7 +83,7 @@ impl Stage {
 }
 
 /// Our kinds and the namespace; without the webhook, which only older versions of the classes need.
-async fn install(client: &Client) -> Result<()> {
+pub async fn install(client: &Client) -> Result<()> {
     apply(
         client,
         "apiVersion: v1\nkind: Namespace\nmetadata: {name: joiner}",

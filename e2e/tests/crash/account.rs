@@ -83,7 +83,9 @@ async fn credentials_of_another_project_make_nothing_look_gone() -> Result<()> {
     lane.until("nothing to be left", &operator, Lane::nothing_left)
         .await?;
     operator.terminate(Duration::from_secs(30)).await?;
-    lane.lookalikes.untouched_at_home(&lane.cloud)?;
+    let home = lane.cloud.access.project_id.clone();
+    lane.cloud
+        .world(|world| lane.lookalikes.untouched_in(world, &home))?;
     lane.cloud.stop().await;
     Ok(())
 }

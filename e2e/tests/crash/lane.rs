@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use e2e::ground::{Ground, api};
+use e2e::lookalikes::Lookalikes;
 use e2e::{Binary, ControlPlane, Running, apply, wait};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod, Secret};
@@ -14,7 +15,6 @@ use tokio::time::{Instant, sleep};
 
 use crate::calls::Trap;
 use crate::cloud::Cloud;
-use crate::lookalikes::Lookalikes;
 
 /// Generous: it bounds a test that hangs and judges nothing.
 pub(crate) const SOON: Duration = Duration::from_mins(2);
@@ -80,7 +80,8 @@ impl Lane {
         let cloud = Cloud::start(joins).await?;
         let namespaces: Api<Namespace> = Api::all(client.clone());
         let cluster = namespaces.get("kube-system").await?.uid().context("uid")?;
-        let lookalikes = Lookalikes::plant(&cloud, &cluster)?;
+        let project = cloud.access.project_id.clone();
+        let lookalikes = cloud.world(|world| Lookalikes::plant(world, &project, &cluster))?;
         apply(&client, class).await?;
         apply(&client, POOL_AND_PODS).await?;
         Ok(Self {
@@ -90,6 +91,11 @@ impl Lane {
             lookalikes,
             kills: 0,
         })
+    }
+
+    /// No look-alike has changed.
+    pub(crate) fn untouched(&self) -> Result<()> {
+        self.cloud.world(|world| self.lookalikes.untouched(world))
     }
 
     /// An operator with a short lease. It sweeps only if told to, so that no leak is swept under the carpet.
@@ -250,7 +256,7 @@ impl Lane {
         })
         .await?;
         operator.terminate(Duration::from_secs(30)).await?;
-        self.lookalikes.untouched(&self.cloud)
+        self.untouched()
     }
 }
 

@@ -6,7 +6,6 @@ mod calls;
 mod cloud;
 mod lane;
 mod look_first;
-mod lookalikes;
 mod matrix;
 mod mutant;
 mod mutants;

@@ -192,7 +192,7 @@ async fn tidy_up(lane: &Lane) -> Result<()> {
     let operator = operator(lane, Mutant::None).await?;
     taken_back(lane).await?;
     operator.dies().await;
-    lane.lookalikes.untouched(&lane.cloud)
+    lane.untouched()
 }
 
 /// A lane of its own for each: what a mutant breaks stays broken.

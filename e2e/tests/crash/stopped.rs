@@ -54,7 +54,7 @@ async fn one_server(lane: &Lane, when: When) -> Result<()> {
     lane.until("nothing to be left", &second, Lane::nothing_left)
         .await?;
     second.terminate(Duration::from_secs(30)).await?;
-    lane.lookalikes.untouched(&lane.cloud)
+    lane.untouched()
 }
 
 fn signal(operator: &Running, signal: &str) -> Result<()> {

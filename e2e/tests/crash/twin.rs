@@ -52,7 +52,7 @@ async fn a_create_that_takes_effect_after_the_look_leaves_a_twin_that_goes_and_o
         lane.servers()
     );
     lane.all_run().await?;
-    lane.lookalikes.untouched(&lane.cloud)?;
+    lane.untouched()?;
     lane.scale_to_nothing().await?;
     wait::succeeds("nothing to be left", SOON, async || {
         lane.nothing_left().await

@@ -3,4 +3,5 @@
 
 mod binding;
 mod conformance;
+mod first_node;
 mod kubectl;

@@ -5,6 +5,7 @@ pub mod cluster;
 pub mod demo;
 pub mod generated;
 pub mod progress;
+pub mod sim;
 pub mod test;
 pub mod tidy;
 pub mod tools;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{bench, cluster, demo, generated, test, tidy};
+use xtask::{bench, cluster, demo, generated, sim, test, tidy};
 
 /// One entry point for everything a contributor does here.
 #[derive(Parser)]
@@ -19,6 +19,10 @@ enum Command {
     ///
     /// Needs cargo and a C compiler, no cloud, no Docker. Ends with a table and a picture (demo.html).
     Demo(demo::Options),
+    /// Runs the whole operator in one process on virtual time, with random workloads and faults.
+    ///
+    /// A failing seed prints its last calls and how to replay it. `--crashes` kills the operator at each outbound call instead.
+    Sim(sim::Options),
     /// Writes every generated file (CRDs, reference tables, install manifest) from the code that defines it.
     ///
     /// Run it after changing a type in `crds`, a flag, a right, an event or a metric; `tidy` and the tests fail while a
@@ -45,6 +49,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Demo(options) => demo::run(&options),
+        Command::Sim(options) => sim::run(&options),
         Command::Gen { check } => generated::run(check),
         Command::Tidy => tidy::run(),
         Command::Test(options) => test::run(&options),

@@ -18,6 +18,7 @@ use serde_json::json;
 
 use super::Turn;
 use super::pool::stopped;
+use super::untaint;
 use crate::explain;
 use crate::hub::Shared;
 use crate::ingest;
@@ -37,6 +38,7 @@ pub async fn run(hub: &Shared) {
             since.clear();
             continue;
         }
+        untaint::round(hub).await;
         let Ok(emptiness) = look(hub).await else {
             continue; // behind: what was decided stays decided, but nothing is done
         };

@@ -12,6 +12,7 @@ pub mod migrate;
 pub mod pool;
 pub mod provision;
 pub mod queue;
+pub mod untaint;
 pub mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -48,11 +48,7 @@ pub async fn turn(hub: &Shared, name: String) -> Outcome {
         .status
         .as_ref()
         .map_or(Value::Null, |status| json!(status));
-    let same = status.as_object().is_some_and(|all| {
-        all.iter()
-            .all(|(key, value)| before.get(key) == Some(value))
-    });
-    if !same {
+    if let Some(status) = changed(&before, status) {
         let news = without_class(&before, &status);
         hub.write
             .merge_status(&hub.access.pools(), Who::Class, &*pool, status)
@@ -62,6 +58,19 @@ pub async fn turn(hub: &Shared, name: String) -> Outcome {
         }
     }
     Ok(Again::Never)
+}
+
+/// What has to be written, if anything. A merge forgets nothing by itself, so resources that are gone are named.
+fn changed(before: &Value, mut status: Value) -> Option<Value> {
+    let old = before["resources"].as_object();
+    for name in old.into_iter().flat_map(serde_json::Map::keys) {
+        if status["resources"].get(name).is_none() {
+            status["resources"][name] = Value::Null;
+        }
+    }
+    let all = status.as_object()?;
+    let same = all.iter().all(|(key, value)| before[key] == *value);
+    (!same).then_some(status)
 }
 
 /// What to tell people when the class is missing and was not before. A class that is there speaks for itself.
@@ -292,6 +301,21 @@ mod tests {
     fn a_claim_that_had_drifted_before_the_new_way_of_hashing_stays_drifted() {
         let change = rehash(&claim(Some("v2"), true), "7").unwrap();
         assert!(change["metadata"]["annotations"].get(HASH).is_none());
+    }
+
+    #[test]
+    fn a_resource_that_left_with_its_node_is_taken_out_of_the_status_once() {
+        let before = json!({"nodes": 1, "resources": {"cpu": "4", "gpu": "1"}});
+        let fresh = json!({"nodes": 0, "resources": {"cpu": "0"}});
+        let written = changed(&before, fresh.clone()).unwrap();
+        assert_eq!(written["resources"], json!({"cpu": "0", "gpu": null}));
+        assert_eq!(changed(&fresh, fresh.clone()), None);
+    }
+
+    #[test]
+    fn a_pool_whose_class_nobody_knows_is_not_written_again_and_again() {
+        let status = json!({"nodes": 0, "nodeClassObservedGeneration": null});
+        assert_eq!(changed(&json!({"nodes": 0}), status), None);
     }
 
     #[test]
