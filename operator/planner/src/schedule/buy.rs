@@ -80,7 +80,11 @@ impl Run<'_> {
             if let Some(placed) = self.buy_anywhere(ask, choices, &allowed, pods) {
                 return placed;
             }
-            let front = allowed.iter().take_while(|one| one.weight == lightest);
+            // A domain that is not the emptiest may be cheaper, and one strategy looks at that first.
+            let thrifty = self.strategy == Strategy::Exact;
+            let front = allowed
+                .iter()
+                .take_while(|one| thrifty || one.weight == lightest);
             let most = front.clone().map(|one| one.most).min().unwrap_or(0);
             let front: SmallVec<[usize; 8]> = front.map(|one| one.at).collect();
             let most = if ask.balances() { most.min(1) } else { most };

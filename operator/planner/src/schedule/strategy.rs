@@ -28,10 +28,10 @@ pub(super) enum Strategy {
 /// the scheduler less to get wrong. So much dearer, in hundredths, is as good as equal.
 pub(super) const NEAR: u64 = 3;
 
-/// Beyond so many pods on openings one plan is enough: packing hardly differs any more.
+/// Beyond so many pods on openings two plans are enough: packing differs less and less.
 const MANY: usize = 2_000;
-/// Beyond so many pods anywhere, too: thinking costs more than it could save.
-const CROWD: usize = 20_000;
+/// Beyond so many pods anywhere one is: thinking costs more than it could save.
+const CROWD: usize = 30_000;
 /// Filling evenly looks at every claim for every pod.
 const LOOKS: usize = 400_000;
 
@@ -72,8 +72,10 @@ pub(super) fn best<'g>(ground: &'g Ground<'g>, view: &'g WhatIf<'g>, limits: Bud
 fn others(first: &Run<'_>) -> &'static [Strategy] {
     let bought: usize = first.opens.list.iter().map(|open| open.pods.len()).sum();
     let placed = first.schedule.placements.len();
-    if bought > MANY || placed > CROWD || !first.could_differ() {
+    if placed > CROWD || !first.could_differ() {
         &[]
+    } else if bought > MANY {
+        &[Strategy::Exact]
     } else if bought * first.opens.list.len() > LOOKS {
         &[Strategy::Exact, Strategy::Largest]
     } else {
