@@ -51,17 +51,23 @@ pub struct Deaths {
     pub failed: Vec<String>,
 }
 
-/// All places of the plain story, or a few of each phase.
+/// All places of the plain story, or a few of each phase. Of the lease's renewals, which are all alike, every tenth.
 pub fn places(of_each_phase: Option<usize>) -> Result<(Vec<Call>, Vec<Place>)> {
     let plain = on_virtual_time(story(None))?.context("the story without a death")?;
-    let numbers = 0..plain.calls.len();
     let chosen = match of_each_phase {
-        None => numbers
-            .flat_map(|number| [(number, When::Before), (number, When::After)])
-            .collect(),
+        None => all(&plain.calls),
         Some(count) => spread(&plain.calls, count),
     };
     Ok((plain.calls, chosen))
+}
+
+fn all(calls: &[Call]) -> Vec<Place> {
+    let (lease, other): (Vec<usize>, Vec<usize>) =
+        (0..calls.len()).partition(|number| calls[*number].phase == Phase::Lease);
+    let numbers = other.into_iter().chain(lease.into_iter().step_by(10));
+    numbers
+        .flat_map(|number| [(number, When::Before), (number, When::After)])
+        .collect()
 }
 
 /// Evenly over each phase; both sides have their turn.

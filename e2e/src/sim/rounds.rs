@@ -17,6 +17,8 @@ use super::world::{Bug, NoBug};
 
 /// From so many seeds on, each enumerated pair must have been hit.
 const ENOUGH: u64 = 200;
+/// So many seeds are a step that is shown.
+const SHOW_EACH: u64 = 25;
 /// Lines of a failing seed's trace.
 const SHOWN: usize = 25;
 
@@ -27,6 +29,7 @@ struct Round {
     hits: Hits,
     calls: usize,
     simulated: f64,
+    done: u64,
     failed: Vec<u64>,
 }
 
@@ -77,6 +80,10 @@ pub fn seeds(first: u64, count: u64) -> Result<()> {
 fn one(seed: u64, round: &Mutex<Round>) {
     let twice = [(); 2].map(|()| run(seed, Arc::new(NoBug)));
     let mut round = round.lock().unwrap_or_else(PoisonError::into_inner);
+    round.done += 1;
+    if round.done.is_multiple_of(SHOW_EACH) {
+        eprintln!("{} seeds done", round.done);
+    }
     let said = match twice {
         [Ok(one), Ok(other)] => {
             round.calls += one.trace.lines().len() + other.trace.lines().len();
@@ -193,8 +200,9 @@ pub fn crashes() -> Result<()> {
     }
     let failed = rounds.iter().map(|round| round.failed.len()).sum::<usize>();
     println!(
-        "{} deaths at {} outbound calls, {failed} stories went wrong, {:.0} s",
+        "{} deaths at {} of {} outbound calls (of the lease's renewals every tenth), {failed} stories went wrong, {:.0} s",
         all.len(),
+        all.len() / 2,
         calls.len(),
         begun.elapsed().as_secs_f64()
     );
