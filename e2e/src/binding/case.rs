@@ -185,7 +185,7 @@ fn opened(workload: &Workload, plan: &Plan, claim: &str, namespace: &str) -> Res
     let template = &pool.context("a pool")?["spec"]["template"];
     let name = node_of(namespace, &claim.name);
     let mut labels = Map::new();
-    for asked in &claim.requirements {
+    for asked in claim.requirements.iter() {
         let value = asked.values.first().filter(|_| asked.operator == "In");
         // A label that must be there and may be anything.
         let any = (asked.operator == "Exists").then(|| "anything".to_owned());
