@@ -186,12 +186,13 @@ fn opened(workload: &Workload, plan: &Plan, claim: &str, namespace: &str) -> Res
     let name = node_of(namespace, &claim.name);
     let mut labels = Map::new();
     for asked in claim.requirements.iter() {
-        let value = asked.values.first().filter(|_| asked.operator == "In");
-        // A label that must be there and may be anything.
-        let any = (asked.operator == "Exists").then(|| "anything".to_owned());
-        if let Some(value) = value.cloned().or(any) {
-            labels.insert(asked.key.clone(), json!(value));
-        }
+        let value = match asked.operator.as_str() {
+            "In" => asked.values.first().map(|value| json!(value)),
+            // A label that must be there and may be anything.
+            "Exists" => Some(json!("anything")),
+            _ => None,
+        };
+        labels.extend(value.map(|value| (asked.key.clone(), value)));
     }
     for asked in kind["requirements"].as_array().into_iter().flatten() {
         let key = asked["key"].as_str().unwrap_or_default();
