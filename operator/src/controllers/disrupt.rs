@@ -91,7 +91,7 @@ async fn look(hub: &Shared) -> Result<Emptiness, snapshot::Behind> {
             name.clone(),
             PoolBudgets {
                 budgets: ingest::pool::budgets(&pool),
-                count: count(&ours),
+                count: count(&ours, |node| is_leaving(hub, node)),
             },
         );
         for node in ours {
@@ -103,14 +103,21 @@ async fn look(hub: &Shared) -> Result<Emptiness, snapshot::Behind> {
     Ok(plan(&candidates, &pools, hub.clock.now()))
 }
 
-fn count(nodes: &[&Arc<Node>]) -> PoolCount {
+/// Also if its claim is deleted and nobody has come to the node yet.
+fn is_leaving(hub: &Shared, node: &Node) -> bool {
+    let claim = hub.mirror.claims.get(&node.name_any());
+    ingest::node::is_leaving(node)
+        || claim.is_some_and(|claim| claim.metadata.deletion_timestamp.is_some())
+}
+
+fn count(nodes: &[&Arc<Node>], is_leaving: impl Fn(&Node) -> bool) -> PoolCount {
     let settled = nodes
         .iter()
         .filter(|node| ingest::node::has_label(node, labels::INITIALIZED, "true"));
     let settled: Vec<_> = settled.collect();
     let disrupting = settled
         .iter()
-        .filter(|node| !ingest::node::is_ready(node) || ingest::node::is_leaving(node));
+        .filter(|node| !ingest::node::is_ready(node) || is_leaving(node));
     PoolCount {
         nodes: u32::try_from(settled.len()).unwrap_or(u32::MAX),
         disrupting: u32::try_from(disrupting.count()).unwrap_or(u32::MAX),
@@ -156,7 +163,7 @@ fn candidate(
     Some(Candidate {
         node: node.name_any().into(),
         pool: pool.name_any().into(),
-        leaving: ingest::node::is_leaving(node) || claim.metadata.deletion_timestamp.is_some(),
+        leaving: is_leaving(hub, node),
         do_not_disrupt: node
             .annotations()
             .get("karpenter.sh/do-not-disrupt")
