@@ -57,18 +57,18 @@ impl Case {
         }
         let pods = of("Pod");
         let bound = pods.iter().filter(|pod| !pod["spec"]["nodeName"].is_null());
-        let named = |pod: &str| {
+        let known = |pod: &str| {
             let found = pods.iter().find(|one| key(one) == pod);
             found.copied().with_context(|| format!("no pod {pod}"))
         };
         let mut planned = Vec::new();
         for (pod, node) in places(&plan, &namespace) {
-            planned.push(names.pod(named(&pod)?, &json!({ "key": TIE, "value": node })));
+            planned.push(names.pod(known(&pod)?, &json!({ "key": TIE, "value": node })));
         }
         let mut refused = Vec::new();
         for refusal in &plan.refusals {
             let everywhere = json!({ "key": TIE, "operator": "Exists" });
-            refused.push(names.pod(named(&refusal.pod)?, &everywhere));
+            refused.push(names.pod(known(&refusal.pod)?, &everywhere));
         }
         let daemons = of("DaemonSet");
         let daemons = daemons

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use futures::TryStreamExt;
 use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::storage::v1::StorageClass;
@@ -67,7 +67,25 @@ pub struct Sum {
     pub opened: usize,
     pub planned: usize,
     pub refused: usize,
+    /// Refused for a spread, and bound. Like Karpenter, the planner compares all domains that pools may sell in; a scheduler
+    /// compares those that have a node. Such a pod never waits: its scheduler has bound it before anybody plans for it.
+    pub stricter: Vec<String>,
     pub wrong: Vec<String>,
+}
+
+impl Sum {
+    /// No placement is refused; a refusal is too strict for one pod in a hundred at most, and for that one reason.
+    pub fn agrees(&self) -> Result<()> {
+        ensure!(self.wrong.is_empty(), "{:#?}", self.wrong);
+        ensure!(
+            self.stricter.len() * 100 <= self.refused,
+            "{} of {} refused: {:#?}",
+            self.stricter.len(),
+            self.refused,
+            self.stricter
+        );
+        Ok(())
+    }
 }
 
 impl fmt::Display for Sum {
@@ -75,8 +93,12 @@ impl fmt::Display for Sum {
         let standing = self.nodes - self.opened;
         write!(
             f,
-            "{} cases: {} pods on {} planned and {standing} standing nodes, {} refused",
-            self.cases, self.planned, self.opened, self.refused
+            "{} cases: {} pods on {} planned and {standing} standing nodes, {} refused ({} of them bound by a laxer spread)",
+            self.cases,
+            self.planned,
+            self.opened,
+            self.refused,
+            self.stricter.len()
         )
     }
 }
@@ -134,11 +156,13 @@ impl Round {
         let verdicts = self.judged(refused.clone(), |_| true).await?;
         for pod in refused {
             if let Verdict::On(node) = &verdicts[&key(pod)] {
-                sum.wrong.push(format!(
-                    "{}: refused, but bound to {node}: {}",
-                    key(pod),
-                    why(cases, &key(pod))
-                ));
+                let why = why(cases, &key(pod));
+                let told = format!("{}: refused, but bound to {node}: {why}", key(pod));
+                if why.contains("SpreadUnmet: ") {
+                    sum.stricter.push(told);
+                } else {
+                    sum.wrong.push(told);
+                }
             }
         }
         sum.cases += cases.len();

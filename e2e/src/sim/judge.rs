@@ -88,9 +88,10 @@ impl Judge {
 
     /// What may be lost by this call: how many pods of each budget are healthy.
     pub fn before(&self, call: &Call) -> Health {
-        match call.side == Side::Kubernetes && call.text.contains("/pods/") {
-            true => self.health(),
-            false => Health::default(),
+        if call.side == Side::Kubernetes && call.text.contains("/pods/") {
+            self.health()
+        } else {
+            Health::default()
         }
     }
 

@@ -155,9 +155,10 @@ fn planted(first: u64) -> Result<Vec<&'static str>> {
 pub fn replay(seed: u64, whole: bool) -> Result<()> {
     let [one, other] = [(); 2].map(|()| run(seed, Arc::new(NoBug)));
     let (one, other) = (one?, other?);
-    let shown = match whole {
-        true => one.trace.whole(),
-        false => one.trace.tail(usize::MAX),
+    let shown = if whole {
+        one.trace.whole()
+    } else {
+        one.trace.tail(usize::MAX)
     };
     print!("{shown}");
     println!(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use emulators::kubernetes::Kubernetes;
 use runtime::Dice;
 
 use super::judge::leaked;
@@ -116,7 +117,7 @@ async fn around(sim: &Sim, what: &str, dice: &mut Dice) {
     sim.tap.remark("kubernetes answers nobody".to_owned());
     workload::note_phases(sim, DOWN);
     sim.tap.set_down(true);
-    sim.cluster.with(|cluster| cluster.break_watches());
+    sim.cluster.with(Kubernetes::break_watches);
     tokio::time::sleep(Duration::from_secs(2 + dice.below(40))).await;
     sim.tap.set_down(false);
     sim.tap.remark("kubernetes answers again".to_owned());
@@ -131,12 +132,12 @@ async fn come_to_rest(sim: &Sim) {
         let now = sim.tap.elapsed();
         let last = sim.tap.last_write();
         let since = last.as_ref().map_or(calm, |(at, _)| (*at).max(calm));
-        if !sim.tap.wrong().is_empty() || now - since > REST {
+        if !sim.tap.wrong().is_empty() || now.saturating_sub(since) > REST {
             return;
         }
-        if now - calm > SETTLED {
+        if now.saturating_sub(calm) > SETTLED {
             let (at, what) = last.unwrap_or_default();
-            let late = (at - calm).as_secs();
+            let late = at.saturating_sub(calm).as_secs();
             sim.tap.accuse(format!(
                 "L1: still writing {late} s after the storm: {what}"
             ));

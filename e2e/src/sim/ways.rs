@@ -20,7 +20,7 @@ use super::judge::Judge;
 use super::tap::{Call, Fault, Life, Order, Side, Tap, Verdict};
 
 /// A client over sockets gives up by itself; here the way has to.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const SLOW: Duration = Duration::from_secs(7);
 
 /// What the ways of one operator have in common. Cheap to clone.
@@ -190,9 +190,10 @@ impl tower::Service<Request<Body>> for KubernetesWay {
                 reads,
             };
             let act = api.send(request);
-            match reads {
-                true => way.ask(&call, act).await,
-                false => way.pass(call, act).await,
+            if reads {
+                way.ask(&call, act).await
+            } else {
+                way.pass(call, act).await
             }
         })
     }

@@ -1,6 +1,7 @@
 //! What do users do meanwhile, by chance: which pods come and go, under which budgets and limits?
 
 use anyhow::Result;
+use emulators::kubernetes::Kubernetes;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams};
@@ -129,7 +130,7 @@ pub async fn scale(sim: &Sim, name: &str, replicas: u64) -> Result<()> {
 pub fn break_watches(sim: &Sim) {
     sim.tap.remark("all watches break".to_owned());
     note_phases(sim, WATCH_BREAKS);
-    sim.cluster.with(|cluster| cluster.break_watches());
+    sim.cluster.with(Kubernetes::break_watches);
 }
 
 /// Notes what happens to all claims at once, for each phase that one of them is in.

@@ -76,7 +76,7 @@ mod tests {
     use rstest::rstest;
     use serde_json::{Value, from_value};
 
-    fn node(taint: &str, deleted: Value) -> Node {
+    fn node(taint: &str, deleted: &Value) -> Node {
         from_value(json!({
             "metadata": {"name": "a", "deletionTimestamp": deleted},
             "spec": {"taints": [{"key": taint, "effect": "NoSchedule"}]},
@@ -84,7 +84,7 @@ mod tests {
         .unwrap()
     }
 
-    fn claim(deleted: Value) -> NodeClaim {
+    fn claim(deleted: &Value) -> NodeClaim {
         let class =
             json!({"group": ingest::claim::GROUP, "kind": ingest::claim::KIND, "name": "b"});
         from_value(json!({
@@ -108,7 +108,7 @@ mod tests {
         #[case] expected: bool,
     ) {
         assert_eq!(
-            stays(&node(taint, node_deleted), &claim(claim_deleted)),
+            stays(&node(taint, &node_deleted), &claim(&claim_deleted)),
             expected
         );
     }

@@ -60,8 +60,10 @@ pub fn mounted(pod: &Pod) -> Vec<Text> {
 }
 
 /// How many volumes of each driver a node takes; `None` is no limit.
-pub fn limits(node: &CSINode) -> Vec<(Text, Option<u32>)> {
-    let mut all: Vec<(Text, Option<u32>)> = node
+pub type Limits = Vec<(Text, Option<u32>)>;
+
+pub fn limits(node: &CSINode) -> Limits {
+    let mut all: Limits = node
         .spec
         .drivers
         .iter()

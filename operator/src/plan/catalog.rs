@@ -109,7 +109,7 @@ pub(super) struct Goods {
 }
 
 pub(super) fn read(path: &Path, now: Timestamp) -> Result<Goods, Trouble> {
-    let text = fs::read_to_string(path).map_err(|error| Trouble::file(path, error))?;
+    let text = fs::read_to_string(path).map_err(|error| Trouble::file(path, error.to_string()))?;
     let place = Place {
         file: path.display().to_string(),
         document: 1,
@@ -256,9 +256,8 @@ fn offered(name: &str, entry: &OfferingEntry, field: &str) -> Result<Vec<Offerin
 
 fn price(raw: Option<f64>) -> Result<Option<Price>, String> {
     match raw {
-        None => Ok(None),
         // Nobody sells for nothing: a price of 0 is a price nobody knows.
-        Some(0.0) => Ok(None),
+        None | Some(0.0) => Ok(None),
         Some(price) => price
             .to_string()
             .parse()
@@ -292,7 +291,8 @@ impl Goods {
         &self,
         in_use: &BTreeMap<ClassRef, Arc<str>>,
     ) -> Result<Vec<Catalog>, Trouble> {
-        let wrong = |bad: planner::BadCatalog| Trouble::new(self.place.clone(), "", bad);
+        let wrong =
+            |bad: planner::BadCatalog| Trouble::new(self.place.clone(), "", bad.to_string());
         in_use
             .iter()
             .map(|(class, pool)| self.catalog(class, pool).map_err(wrong))

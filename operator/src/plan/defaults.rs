@@ -61,7 +61,7 @@ pub(super) fn read(path: Option<&Path>) -> Result<Vec<Spread>, Trouble> {
     let Some(path) = path else {
         return Ok(Vec::new());
     };
-    let text = fs::read_to_string(path).map_err(|error| Trouble::file(path, error))?;
+    let text = fs::read_to_string(path).map_err(|error| Trouble::file(path, error.to_string()))?;
     let place = Place {
         file: path.display().to_string(),
         document: 1,

@@ -36,7 +36,7 @@ pub(super) struct Gathered {
     pub(super) namespaces: Vec<planner::snapshot::Namespace>,
     pub(super) storage: Storage,
     /// By node.
-    pub(super) volume_limits: HashMap<Arc<str>, Vec<(Arc<str>, Option<u32>)>>,
+    pub(super) volume_limits: HashMap<Arc<str>, volume::Limits>,
     /// Spreads of pods that have none of their own.
     defaults: Vec<Spread>,
     /// Kinds that mean nothing here, and how often each was met.
@@ -303,7 +303,7 @@ impl Gathered {
     }
 
     #[allow(clippy::unused_self, reason = "reads beside its siblings")]
-    fn trouble(&self, document: &Document, field: &str, said: impl ToString) -> Trouble {
+    fn trouble(&self, document: &Document, field: &str, said: impl Into<String>) -> Trouble {
         Trouble::new(document.place.clone(), field, said)
     }
 

@@ -36,7 +36,7 @@ pub(super) fn each(paths: &[PathBuf], take: Take<'_>) -> Result<(), Trouble> {
 }
 
 fn files_in(folder: &Path) -> Result<Vec<PathBuf>, Trouble> {
-    let entries = fs::read_dir(folder).map_err(|error| Trouble::file(folder, error))?;
+    let entries = fs::read_dir(folder).map_err(|error| Trouble::file(folder, error.to_string()))?;
     let mut files: Vec<PathBuf> = entries
         .flatten()
         .map(|entry| entry.path())
@@ -58,13 +58,14 @@ fn is_ours(path: &Path) -> bool {
 }
 
 fn one_file(path: &Path, take: Take<'_>) -> Result<(), Trouble> {
-    let file = File::open(path).map_err(|error| Trouble::file(path, error))?;
+    let file = File::open(path).map_err(|error| Trouble::file(path, error.to_string()))?;
     stream(path, BufReader::with_capacity(1 << 18, file), take)
 }
 
 fn stream(path: &Path, mut from: impl BufRead, take: Take<'_>) -> Result<(), Trouble> {
     let mut head = Vec::new();
-    let json = is_json(&mut from, &mut head).map_err(|error| Trouble::file(path, error))?;
+    let json =
+        is_json(&mut from, &mut head).map_err(|error| Trouble::file(path, error.to_string()))?;
     let from = head.chain(from);
     if json {
         from_json(path, from, take)
@@ -131,7 +132,7 @@ fn from_json(path: &Path, from: impl BufRead, take: Take<'_>) -> Result<(), Trou
     loop {
         let piece = pieces
             .next()
-            .map_err(|error| Trouble::new(counter.place.clone(), "", error))?;
+            .map_err(|error| Trouble::new(counter.place.clone(), "", error.to_string()))?;
         let (place, text, kind) = match piece {
             None => return Ok(()),
             Some(json::Piece::Item(text, kind)) => (counter.item(), text, kind),
@@ -149,7 +150,7 @@ fn from_yaml(path: &Path, from: impl BufRead, take: Take<'_>) -> Result<(), Trou
     loop {
         let piece = pieces
             .next()
-            .map_err(|error| Trouble::new(counter.place.clone(), "", error))?;
+            .map_err(|error| Trouble::new(counter.place.clone(), "", error.to_string()))?;
         let (place, text, kind) = match piece {
             None => return Ok(()),
             Some(yaml::Piece::Item(text, kind)) => (counter.item(), text, kind),
@@ -160,7 +161,7 @@ fn from_yaml(path: &Path, from: impl BufRead, take: Take<'_>) -> Result<(), Trou
         let value = parse(&text).map_err(|said| Trouble::new(place.clone(), "", said))?;
         for (place, value) in items(place, value) {
             let text = serde_json::to_vec(&value)
-                .map_err(|error| Trouble::new(place.clone(), "", error))?;
+                .map_err(|error| Trouble::new(place.clone(), "", error.to_string()))?;
             let kind = kind.clone();
             take(Document { place, text, kind })?;
         }

@@ -99,6 +99,7 @@ pub struct Refusal {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[allow(clippy::struct_field_names)] // the name is public: plan-format 3
 pub struct Reason {
     /// A stable word.
     pub reason: String,

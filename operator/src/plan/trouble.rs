@@ -23,7 +23,7 @@ pub struct Place {
 }
 
 impl Trouble {
-    pub fn file(path: &Path, said: impl ToString) -> Self {
+    pub fn file(path: &Path, said: impl Into<String>) -> Self {
         let place = Place {
             file: path.display().to_string(),
             ..Place::default()
@@ -31,11 +31,11 @@ impl Trouble {
         Self::new(place, "", said)
     }
 
-    pub fn new(place: Place, field: impl Into<String>, said: impl ToString) -> Self {
+    pub fn new(place: Place, field: impl Into<String>, said: impl Into<String>) -> Self {
         Self {
             place,
             field: field.into(),
-            said: said.to_string(),
+            said: said.into(),
         }
     }
 }

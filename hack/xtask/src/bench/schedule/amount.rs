@@ -52,6 +52,7 @@ impl Amounts {
         }
     }
 
+    #[must_use]
     pub fn minus(mut self, other: &Self) -> Self {
         for (name, amount) in &other.0 {
             *self.0.entry(name.clone()).or_default() -= amount;

@@ -256,7 +256,7 @@ impl<'a> World<'a> {
                     }
                 }
                 if !bound {
-                    self.may_stand(pod, spot, &hard, wrong);
+                    may_stand(pod, spot, &hard, wrong);
                 }
             }
             if let Some(what) = used.first_above(&spot.room)
@@ -267,15 +267,6 @@ impl<'a> World<'a> {
             {
                 wrong.push(format!("{}: overcommitted in {what}", spot.name));
             }
-        }
-    }
-
-    fn may_stand(&self, pod: &Value, spot: &Spot, hard: &[&Value], wrong: &mut Vec<String>) {
-        if !tolerated(hard, list(pod, "/spec/tolerations")) {
-            wrong.push(format!("{} does not tolerate {}", name(pod), spot.name));
-        }
-        if !selected(pod.get("spec").unwrap_or(&Value::Null), &spot.labels) {
-            wrong.push(format!("{} does not select {}", name(pod), spot.name));
         }
     }
 
@@ -304,6 +295,15 @@ impl<'a> World<'a> {
 }
 
 /// What the node of a claim will be labelled with.
+fn may_stand(pod: &Value, spot: &Spot, hard: &[&Value], wrong: &mut Vec<String>) {
+    if !tolerated(hard, list(pod, "/spec/tolerations")) {
+        wrong.push(format!("{} does not tolerate {}", name(pod), spot.name));
+    }
+    if !selected(pod.get("spec").unwrap_or(&Value::Null), &spot.labels) {
+        wrong.push(format!("{} does not select {}", name(pod), spot.name));
+    }
+}
+
 fn labels_of(claim: &Value, sold: &Value, pool: &Value) -> BTreeMap<String, String> {
     let mut has = labels(pool, "/spec/template/metadata/labels");
     let asked = list(claim, "/requirements").iter();

@@ -156,7 +156,7 @@ fn said(answer: &Value) -> Figures {
 fn answer(mut command: Command, fine: &[i32]) -> Result<Value> {
     let output = command
         .output()
-        .with_context(|| format!("running {:?}", command.get_program()))?;
+        .with_context(|| format!("running {}", command.get_program().display()))?;
     if !output
         .status
         .code()

@@ -24,7 +24,7 @@ pub fn diverse(n: usize, seed: u64) -> Workload {
     let fifth = n / 5;
     let mut pods = Vec::with_capacity(n);
     for at in 0..n {
-        let kind = if fifth == 0 { 0 } else { at / fifth };
+        let kind = at.checked_div(fifth).unwrap_or(0);
         let (labels, constraint) = match kind {
             1 => spread(&names, &mut dice, ZONE),
             2 => spread(&names, &mut dice, HOSTNAME),
