@@ -7,9 +7,12 @@ use e2e::sim::planted::{DoubleCreate, EvictionPastBudgets, FinalizerDroppedEarly
 use e2e::sim::seeds::run;
 use e2e::sim::world::{Bug, NoBug};
 
+/// Two of many, and one that once disrupted more nodes than a budget allows (I7).
+const SEEDS: [u64; 3] = [0, 1, 25];
+
 #[test]
 fn a_few_seeds_keep_every_invariant_and_replay() -> Result<()> {
-    for seed in 0..2 {
+    for seed in SEEDS {
         let (first, second) = (run(seed, Arc::new(NoBug))?, run(seed, Arc::new(NoBug))?);
         let shown = first.trace.tail(60);
         ensure!(

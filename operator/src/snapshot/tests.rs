@@ -1,3 +1,5 @@
+//! What is frozen of a mirror, and what is refused because it cannot be read?
+
 use jiff::Timestamp;
 use kube::ResourceExt;
 use planner::labels::ZONE;
