@@ -46,6 +46,26 @@ impl Trace {
         &self.lines
     }
 
+    /// The first line in which another run differs, with a few before it; nothing if none does.
+    pub fn difference(&self, other: &Self) -> Option<String> {
+        let same = |(one, two): &(&Line, &Line)| one.at == two.at && one.text == two.text;
+        let at = self.lines.iter().zip(&other.lines).take_while(same).count();
+        let (mine, theirs) = (self.lines.get(at), other.lines.get(at));
+        if mine.is_none() && theirs.is_none() {
+            return None;
+        }
+        let before: String = self.lines[at.saturating_sub(10)..at]
+            .iter()
+            .map(show)
+            .collect();
+        let told = |line: Option<&Line>| line.map_or("  nothing more\n".to_owned(), show);
+        Some(format!(
+            "{before}once:\n{}then:\n{}",
+            told(mine),
+            told(theirs)
+        ))
+    }
+
     /// Every line, for people.
     pub fn whole(&self) -> String {
         self.lines.iter().map(show).collect()
@@ -83,6 +103,29 @@ mod tests {
         assert_eq!(told(1, "POST /servers 202"), told(1, "POST /servers 202"));
         assert_ne!(told(1, "POST /servers 202"), told(2, "POST /servers 202"));
         assert_ne!(told(1, "POST /servers 202"), told(1, "POST /servers 500"));
+    }
+
+    #[test]
+    fn two_runs_are_told_apart_by_the_first_line_that_differs() {
+        let told = |texts: &[&str]| {
+            let mut trace = Trace::default();
+            for text in texts {
+                trace.add(Duration::ZERO, (*text).to_owned(), false);
+            }
+            trace
+        };
+        let difference = |one: &[&str], two: &[&str]| told(one).difference(&told(two));
+        assert_eq!(difference(&["a", "b"], &["a", "b"]), None);
+        let said = difference(&["a", "b"], &["a", "c"]).unwrap();
+        assert!(
+            said.contains("once:\n       0.000 s  b") || said.contains("s  b\nthen:"),
+            "{said}"
+        );
+        assert!(
+            difference(&["a"], &["a", "c"])
+                .unwrap()
+                .contains("nothing more")
+        );
     }
 
     #[test]

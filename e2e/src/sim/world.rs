@@ -212,12 +212,15 @@ impl Maker {
 
 type Run = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 
-/// Says how the operator ended. Dropping `run` is its death.
+/// Says how the operator ended, without a backtrace: no two calls have the same. Dropping `run` is its death.
 async fn live(life: Arc<Life>, run: Run) -> String {
     tokio::select! {
         biased;
         () = life.ended() => "the operator died".to_owned(),
-        ended = run => format!("the operator ended: {ended:?}"),
+        ended = run => match ended {
+            Ok(()) => "the operator ended".to_owned(),
+            Err(error) => format!("the operator ended: {error:#}"),
+        },
     }
 }
 

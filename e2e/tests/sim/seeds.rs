@@ -20,10 +20,10 @@ fn a_few_seeds_keep_every_invariant_and_replay() -> Result<()> {
             "seed {seed}: {}\n{shown}",
             first.wrong.join("; ")
         );
-        ensure!(
-            first.trace.hash() == second.trace.hash(),
-            "seed {seed} does not replay"
-        );
+        if let Some(difference) = first.trace.difference(&second.trace) {
+            bail!("seed {seed} does not replay:\n{difference}");
+        }
+        ensure!(first.trace.hash() == second.trace.hash());
     }
     Ok(())
 }
