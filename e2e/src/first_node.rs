@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::emulator::{Emulated, Emulator};
 use crate::ground::api;
-use crate::{apply, wait};
+use crate::{Running, apply, wait};
 
 /// How many things of ours are in the cloud.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +78,21 @@ pub async fn there_and_back(stage: &Stage<'_>) -> Result<()> {
         stage.scale(name, 0).await?;
     }
     stage.nothing_more_than(&before).await
+}
+
+/// Ends operator and cloud after a story. One that went wrong shows what the operator said.
+pub async fn conclude(
+    outcome: Result<()>,
+    mut operator: Running,
+    emulator: Emulator,
+) -> Result<()> {
+    if outcome.is_err() {
+        println!("the operator said:\n{}", operator.log());
+    }
+    outcome?;
+    let status = operator.terminate(Duration::from_secs(30)).await?;
+    ensure!(status.success(), "the operator ended with {status}");
+    emulator.stop().await
 }
 
 /// What the cluster and the cloud hold that Joiner makes.

@@ -1,27 +1,16 @@
 //! Does the embedded API do what every Kubernetes API must, in process and over sockets?
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Result;
 use emulators::fronts::engine::{Clock, Engine};
 use emulators::fronts::https;
-use emulators::fronts::kubernetes::ApiService;
 use emulators::kubernetes::Kubernetes;
-use emulators::kubernetes::users::User;
-use kube::Client;
 
 #[tokio::test(start_paused = true)]
 async fn the_conformance_suite_holds_in_process_on_virtual_time() -> Result<()> {
     let started = Instant::now();
-    let start = "2026-01-01T00:00:00Z".parse()?;
-    let engine = Engine::new(
-        Kubernetes::new(1, start),
-        Clock::tokio(start),
-        Box::new(|_| {}),
-    );
-    let time = tokio::spawn(Arc::clone(&engine).keep_time());
-    let client = Client::new(ApiService::new(engine, User::admin()), "default");
+    let (client, time) = crate::in_process()?;
     let count = e2e::conformance::all(&client).await?;
     println!("{count} behaviours in {:?}", started.elapsed());
     time.abort();

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use e2e::demo::stage::install;
-use e2e::first_node::{Stage, there_and_back};
+use e2e::first_node::{Stage, conclude, there_and_back};
 use e2e::{Binary, Emulator};
 
 #[tokio::test]
@@ -25,18 +25,12 @@ async fn twenty_pending_pods_run_on_machines_that_go_when_the_pods_do() -> Resul
     for (name, value) in emulator.env() {
         operator = operator.env(name, value);
     }
-    let mut operator = operator.start()?;
+    let operator = operator.start()?;
     let stage = Stage {
         client,
         cloud: &emulator,
         patience: Duration::from_mins(3),
     };
     let outcome = there_and_back(&stage).await;
-    if outcome.is_err() {
-        println!("the operator said:\n{}", operator.log());
-    }
-    outcome?;
-    let status = operator.terminate(Duration::from_secs(30)).await?;
-    ensure!(status.success(), "the operator ended with {status}");
-    emulator.stop().await
+    conclude(outcome, operator, emulator).await
 }

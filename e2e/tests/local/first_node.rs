@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use e2e::Emulator;
-use e2e::first_node::{Stage, there_and_back};
+use e2e::first_node::{Stage, conclude, there_and_back};
 use e2e::ground::Ground;
 use e2e::install::Account;
 
@@ -18,18 +18,12 @@ async fn twenty_pending_pods_run_on_machines_that_go_when_the_pods_do() -> Resul
     let tools = xtask::tools::control_plane()?;
     let emulator = Emulator::start(Some(&tools.hollow_kubelet)).await?;
     let account = Account::of_operator(&ground).await?;
-    let mut operator = account.operator(Some(&emulator))?.start()?;
+    let operator = account.operator(Some(&emulator))?.start()?;
     let stage = Stage {
         client: ground.cluster.client().await?,
         cloud: &emulator,
         patience: Duration::from_mins(3),
     };
     let outcome = there_and_back(&stage).await;
-    if outcome.is_err() {
-        println!("the operator said:\n{}", operator.log());
-    }
-    outcome?;
-    let status = operator.terminate(Duration::from_secs(30)).await?;
-    ensure!(status.success(), "the operator ended with {status}");
-    emulator.stop().await
+    conclude(outcome, operator, emulator).await
 }

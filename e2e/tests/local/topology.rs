@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use e2e::first_node::{CLASS_AND_POOL, Stage};
+use e2e::first_node::{CLASS_AND_POOL, Stage, conclude};
 use e2e::ground::Ground;
 use e2e::install::Account;
 use e2e::{Emulator, apply, wait};
@@ -27,20 +27,14 @@ async fn machines_are_bought_where_spreads_affinities_and_volumes_need_them() ->
     let tools = xtask::tools::control_plane()?;
     let emulator = Emulator::start(Some(&tools.hollow_kubelet)).await?;
     let account = Account::of_operator(&ground).await?;
-    let mut operator = account.operator(Some(&emulator))?.start()?;
+    let operator = account.operator(Some(&emulator))?.start()?;
     let stage = Stage {
         client: ground.cluster.client().await?,
         cloud: &emulator,
         patience: PATIENCE,
     };
     let outcome = story(&stage, &emulator).await;
-    if outcome.is_err() {
-        println!("the operator said:\n{}", operator.log());
-    }
-    outcome?;
-    let status = operator.terminate(Duration::from_secs(30)).await?;
-    ensure!(status.success(), "the operator ended with {status}");
-    emulator.stop().await
+    conclude(outcome, operator, emulator).await
 }
 
 async fn story(stage: &Stage<'_>, emulator: &Emulator) -> Result<()> {
