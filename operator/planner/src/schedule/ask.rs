@@ -105,6 +105,7 @@ impl<'a> Ask<'a> {
             mine,
             known: Vec::new(),
             compared: Vec::new(),
+            least: 0,
         };
         let Some(key) = key else {
             self.hosts.push(rule);

@@ -186,7 +186,7 @@ impl Run<'_> {
         let caps = ask
             .hosts
             .iter()
-            .map(|rule| rule.allowance(&self.books, host, 0));
+            .map(|rule| rule.allowance(&self.books, host, rule.least));
         caps.min().unwrap_or(u32::MAX)
     }
 

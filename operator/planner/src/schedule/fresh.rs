@@ -44,6 +44,9 @@ impl Run<'_> {
         front: &[usize],
         most: u32,
     ) -> Option<Fresh> {
+        if self.standing {
+            return None;
+        }
         let mut stocks: Vec<usize> = front
             .iter()
             .flat_map(|at| choices[*at].lots.iter().map(|(stock, _)| *stock))

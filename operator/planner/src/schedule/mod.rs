@@ -28,6 +28,7 @@ mod queue;
 mod relax;
 mod rules;
 mod run;
+mod standing;
 mod stock;
 mod strategy;
 mod text;

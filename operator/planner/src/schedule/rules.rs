@@ -28,6 +28,8 @@ pub(super) struct Rule {
     pub(super) known: Vec<bool>,
     /// By domain: and the pod's own affinity admits it.
     pub(super) compared: Vec<bool>,
+    /// By host: what the emptiest has. None, as long as another host can be made.
+    pub(super) least: u32,
 }
 
 /// The counts of all counters at this moment.
@@ -84,7 +86,7 @@ impl Rule {
             return 0;
         };
         if self.key.is_none() {
-            return 0; // a new host can always be made
+            return self.least;
         }
         let compared = (0_u32..).zip(&self.compared).filter(|(_, known)| **known);
         let (mut domains, mut least) = (0_u32, u32::MAX);
@@ -161,6 +163,7 @@ mod tests {
             mine,
             known: vec![true; 3],
             compared: vec![true; 3],
+            least: 0,
         }
     }
 

@@ -38,6 +38,8 @@ pub(super) struct Run<'g> {
     pub(super) meant: IndexMap<(LotId, u32), Meant, FxBuildHasher>,
     /// Counters that somebody in this run looks at.
     live: Vec<bool>,
+    /// Spreads compare the domains that have nodes, and no claim is opened any more.
+    pub(super) standing: bool,
     left: u64,
     budget: u64,
     /// Bytes that may still be used for claims.
@@ -107,6 +109,7 @@ impl<'g> Run<'g> {
             passes: IndexMap::default(),
             meant: IndexMap::default(),
             live: Vec::new(),
+            standing: false,
             left: limits.steps,
             budget: limits.steps,
             memory: limits.memory,
@@ -119,8 +122,19 @@ impl<'g> Run<'g> {
 
     /// Serves everybody; `finish` makes the schedule of it.
     pub(super) fn served(mut self) -> Self {
-        let mut line = queue::line_up(self.view);
+        let line = queue::line_up(self.view);
         self.live = self.looked_at(&line);
+        let mut line = self.serve_in_turn(line);
+        if self.may_look_again(&line) {
+            self.standing = true;
+            line = self.serve_in_turn(line);
+        }
+        self.refused.extend(line.iter().map(|queued| queued.shape));
+        self
+    }
+
+    /// Serves one after the other, and who got nothing again, as long as that helps somebody.
+    fn serve_in_turn(&mut self, mut line: Vec<Queued>) -> Vec<Queued> {
         loop {
             let before = self.schedule.placements.len();
             let mut again = Vec::new();
@@ -136,14 +150,13 @@ impl<'g> Run<'g> {
             let progress = self.schedule.placements.len() > before;
             line = again;
             if line.is_empty() || !progress {
-                break;
+                return line;
             }
         }
-        self.refused.extend(line.iter().map(|queued| queued.shape));
-        self
     }
 
     pub(super) fn finish(mut self) -> Schedule {
+        self.standing = false;
         for shape in std::mem::take(&mut self.refused) {
             let whys = self.explain(shape);
             self.schedule.refusals.push((shape, whys));
@@ -264,6 +277,9 @@ impl<'g> Run<'g> {
             return pods;
         }
         let mut ask = Ask::of(self.ground, wanted, attempt, &self.books);
+        if self.standing {
+            self.confine(&mut ask);
+        }
         ask.ways = attempt.ways.iter().map(|way| self.lots.ask(way)).collect();
         let together = ask.hosts.iter().any(|rule| rule.begins(&self.books));
         let mut waiting = pods;

@@ -258,9 +258,12 @@ impl<'a> Checked<'a> {
             nodes.filter(|spot| !matches!(spot, Spot::Node(id) if self.snapshot.node(*id).leaving));
         let openings =
             (0..self.schedule.openings.len()).map(|at| Spot::Opening(u32::try_from(at).unwrap()));
+        // kube-scheduler passes over nodes that lack the label of any hard spread.
+        let hard = || shape.spreads.iter().filter(|spread| spread.hard);
+        let labelled = |spot: Spot| hard().all(|spread| self.label(spot, &spread.key).is_some());
         let looked_at = nodes
             .chain(openings)
-            .filter(|spot| self.looked_at(shape, *spot));
+            .filter(|spot| self.looked_at(shape, *spot) && labelled(*spot));
         looked_at.filter_map(|spot| self.label(spot, key)).collect()
     }
 

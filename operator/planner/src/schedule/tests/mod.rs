@@ -12,6 +12,7 @@ mod placed;
 mod properties;
 mod refused;
 mod spreads;
+mod standing;
 mod suite;
 mod volumes;
 mod what_ifs;

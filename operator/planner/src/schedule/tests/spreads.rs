@@ -268,14 +268,17 @@ fn a_tainted_domain_holds_back_unless_taints_are_honoured() {
 }
 
 #[test]
-fn a_domain_only_a_tainted_pool_sells_is_left_out_when_taints_are_honoured() {
-    let world = |word: &str| {
+fn a_domain_only_a_tainted_pool_sells_holds_back_once_a_node_stands_there() {
+    // Upstream lets it hold back even without a node, but kube-scheduler would bind both pods.
+    let world = |node: &str, word: &str| {
         format!(
-            "{THREE}pool p need=zone:In:a\npool q need=zone:In:b taint=x\npod web cpu=1 {WEB} spread=zone:1:app=web{word} x2"
+            "{THREE}pool p need=zone:In:a\npool q need=zone:In:b taint=x\n{node}\npod web cpu=1 {WEB} spread=zone:1:app=web{word} x2"
         )
     };
-    zones(&world(""), "1");
-    zones(&world(":no-taints"), "2");
+    let node = "node n1 cpu=1 used=1 zone=b taint=x";
+    zones(&world(node, ""), "1");
+    zones(&world(node, ":no-taints"), "2");
+    zones(&world("", ""), "2");
 }
 
 #[test]

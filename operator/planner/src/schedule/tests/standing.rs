@@ -1,0 +1,66 @@
+//! Where no other domain can be had: are pods kept out of those that have nodes no longer than kube-scheduler keeps them?
+
+use super::domains::{hosts, refused, zones};
+
+const WEB: &str = "label.app=web";
+
+#[test]
+fn hosts_are_filled_evenly_when_no_more_can_be_made() {
+    let world = format!(
+        "pool p\nnode n1 cpu=4 used=0\nnode n2 cpu=4 used=0\npod web cpu=1 {WEB} spread=host:1:app=web x8"
+    );
+    hosts(&world, "4 4");
+}
+
+#[test]
+fn a_full_host_stops_the_others_at_the_skew() {
+    let world = format!(
+        "pool p\nnode n1 cpu=2 used=0\nnode n2 cpu=9 used=0\npod web cpu=1 {WEB} spread=host:2:app=web x9"
+    );
+    hosts(&world, "2 4");
+    refused(&world, 3);
+}
+
+#[test]
+fn fewer_hosts_than_asked_for_stay_at_the_skew() {
+    let world = format!(
+        "pool p\nnode n1 cpu=4 used=0\nnode n2 cpu=4 used=0\npod web cpu=1 {WEB} spread=host:1:app=web:min3 x8"
+    );
+    hosts(&world, "1 1");
+}
+
+#[test]
+fn a_zone_beyond_the_limits_holds_nobody_back_as_long_as_no_node_stands_there() {
+    let world = |node: &str| {
+        format!(
+            "type t cpu=8 price=1 zones=a,b\npool p limit.cpu=8\n{node}\npod web cpu=1 {WEB} spread=zone:1:app=web x4"
+        )
+    };
+    zones(&world(""), "4");
+    zones(&world("node n1 cpu=1 used=1 zone=b"), "1");
+}
+
+#[test]
+fn a_claim_that_may_come_to_stand_in_another_zone_holds_back() {
+    // The big pod's claim is not bound to a zone: it could be the one in b.
+    let world = format!(
+        "type t cpu=8 price=1 zones=a,b\npool p limit.cpu=16\npod big cpu=8\npod web cpu=1 {WEB} spread=zone:1:app=web x4"
+    );
+    refused(&world, 3);
+}
+
+#[test]
+fn hosts_that_lack_the_other_label_are_not_compared() {
+    let world = format!(
+        "pool p\nnode n0 cpu=4 used=0\nnode n1 cpu=4 used=0 zone=a\nnode n2 cpu=4 used=0 zone=a\npod web cpu=1 {WEB} spread=zone:5:app=web spread=host:1:app=web x8"
+    );
+    hosts(&world, "4 4");
+}
+
+#[test]
+fn who_wants_to_be_near_a_pod_placed_at_second_look_follows_it() {
+    let world = format!(
+        "pool p\nnode n1 cpu=4 used=0\npod web cpu=1 {WEB} spread=host:1:app=web x2\npod shy cpu=1 label.app=shy apart=host:app=shy near=host:app=web"
+    );
+    refused(&world, 0);
+}
