@@ -46,7 +46,7 @@ impl<'a> Ask<'a> {
         ground: &Ground<'_>,
         wanted: &'a Wanted<'a>,
         attempt: &'a Attempt,
-        books: &Books,
+        books: &Books<'_>,
     ) -> Self {
         let mut ask = Self {
             wanted,
@@ -84,7 +84,7 @@ impl<'a> Ask<'a> {
     fn add(
         &mut self,
         ground: &Ground<'_>,
-        books: &Books,
+        books: &Books<'_>,
         Said(says, counter, taints, affinity): Said,
     ) {
         let mine = self.wanted.traits.counted.contains(&counter);
@@ -132,12 +132,12 @@ impl<'a> Ask<'a> {
     fn known(
         &self,
         ground: &Ground<'_>,
-        books: &Books,
+        books: &Books<'_>,
         (counter, key): (CounterId, KeyId),
         policy: Policy,
     ) -> Vec<bool> {
-        let seen = &books.seen[counter as usize];
-        let mut known: Vec<bool> = seen.iter().map(|nodes| *nodes > 0).collect();
+        let seen = books.seen(counter).iter();
+        let mut known: Vec<bool> = seen.map(|nodes| *nodes > 0).collect();
         let tolerations = &self.wanted.shape.tolerations;
         for (at, stock) in ground.stocks.iter().enumerate() {
             let Ok(stock) = stock else { continue };

@@ -143,8 +143,7 @@ impl Run<'_> {
         for (at, counter) in counters.list.iter().enumerate() {
             let slot = counters.slot(super::index(at), rooms, room);
             if counter.key.is_some() && slot != NONE {
-                let seen = &mut self.books.seen[at][slot as usize];
-                *seen = seen.saturating_sub(1);
+                self.books.unsee(super::index(at), slot);
             }
         }
     }

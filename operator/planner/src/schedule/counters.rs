@@ -67,6 +67,8 @@ pub(super) struct Counters {
     pub(super) seen: Vec<Vec<u32>>,
     /// By counter: by domain, or by room.
     pub(super) base: Vec<Vec<u32>>,
+    /// By counter: all of them.
+    pub(super) totals: Vec<u64>,
     /// By room, by key.
     pub(super) room_domains: Vec<u32>,
     keys: usize,
@@ -101,6 +103,8 @@ impl Counters {
         }
         counters.look_at(domains, rooms);
         counters.count_bound(snapshot, rooms, &traits);
+        let total = |counts: &Vec<u32>| counts.iter().map(|count| u64::from(*count)).sum();
+        counters.totals = counters.base.iter().map(total).collect();
         (counters, traits)
     }
 

@@ -5,7 +5,9 @@
 
 use super::ask::Ask;
 use super::columns::{copies, take};
-use super::domains::NONE;
+use super::counters::Counters;
+use super::domains::{Domains, NONE};
+use super::existing::Rooms;
 use super::run::{Run, count};
 use super::strategy::Strategy;
 use crate::labels;
@@ -15,69 +17,120 @@ use crate::taints;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 
 pub(super) type Tuple = SmallVec<[u32; 3]>;
 
 /// Which bucket is served first: with the most room, if all pods must stay together; the emptiest; the first.
 type Rank = (std::cmp::Reverse<u64>, u32, usize);
 
-/// Rooms that suit the shape, by domains.
-pub(super) struct Buckets {
-    list: Vec<Bucket>,
+/// Rooms with the same domain under every key. All questions share them.
+pub(super) struct Quarter {
+    /// By key.
+    domains: Tuple,
+    rooms: Vec<usize>,
+}
+
+/// Rooms by the domains that one attempt looks at.
+pub(super) struct Buckets<'g> {
+    list: Vec<Bucket<'g>>,
     /// By kind of room: does it suit?
     suits: Vec<Option<bool>>,
     /// Where a walk without buckets stands.
     cursor: usize,
 }
 
-struct Bucket {
+struct Bucket<'g> {
     domains: Tuple,
-    rooms: Vec<usize>,
+    /// In order, suitable or not.
+    rooms: Cow<'g, [usize]>,
     cursor: usize,
-    /// How many pods its rooms take together, as far as that matters.
+    /// How many pods its rooms take together, where that matters.
     room: u64,
 }
 
-impl Run<'_> {
-    pub(super) fn buckets(&self, ask: &Ask<'_>, wanted: usize) -> Buckets {
-        let rooms = &self.ground.rooms;
+pub(super) fn quarters(rooms: &Rooms, counters: &Counters, domains: &Domains) -> Vec<Quarter> {
+    let mut found: IndexMap<Tuple, Vec<usize>, FxBuildHasher> = IndexMap::default();
+    let keys = domains.keys().count();
+    for room in 0..rooms.len() {
+        let domain = |key| counters.domain_of_room(room, key);
+        let domains = (0..keys).map(domain).collect();
+        found.entry(domains).or_default().push(room);
+    }
+    let quarter = |(domains, rooms)| Quarter { domains, rooms };
+    found.into_iter().map(quarter).collect()
+}
+
+impl<'g> Run<'g> {
+    pub(super) fn buckets(&self, ask: &Ask<'_>, wanted: usize) -> Buckets<'g> {
+        let ground = self.ground;
         let mut buckets = Buckets {
             list: Vec::new(),
-            suits: vec![None; rooms.kinds().len()],
+            suits: vec![None; ground.rooms.kinds().len()],
             cursor: 0,
         };
         if ask.gates.is_empty() {
             return buckets;
         }
         let mut found: IndexMap<Tuple, usize, FxBuildHasher> = IndexMap::default();
-        for at in 0..rooms.len() {
-            let most = self.room_cap(at, ask);
-            if most == 0 || !self.room_suits(at, ask, &mut buckets.suits) {
-                continue;
+        for quarter in &ground.quarters {
+            let domains: Tuple = ask.gates.iter().map(|key| quarter.domains[*key]).collect();
+            match found.get(&domains) {
+                Some(at) => buckets.list[*at].rooms.to_mut().extend(&quarter.rooms),
+                None => {
+                    found.insert(domains.clone(), buckets.list.len());
+                    buckets.list.push(Bucket {
+                        domains,
+                        rooms: Cow::Borrowed(&quarter.rooms),
+                        cursor: 0,
+                        room: 0,
+                    });
+                }
             }
-            let key = |key: &usize| self.ground.counters.domain_of_room(at, *key);
-            let domains: Tuple = ask.gates.iter().map(key).collect();
-            let bucket = *found.entry(domains.clone()).or_insert_with(|| {
-                buckets.list.push(Bucket {
-                    domains,
-                    rooms: Vec::new(),
-                    cursor: 0,
-                    room: 0,
-                });
-                buckets.list.len() - 1
-            });
-            let bucket = &mut buckets.list[bucket];
-            bucket.rooms.push(at);
-            bucket.room = (bucket.room + u64::from(most)).min(wanted as u64);
+        }
+        for bucket in &mut buckets.list {
+            if let Cow::Owned(rooms) = &mut bucket.rooms {
+                rooms.sort_unstable();
+            }
+        }
+        if ask.rules.iter().any(|rule| rule.begins(&self.books)) {
+            self.measure(ask, &mut buckets, wanted as u64);
         }
         buckets
+    }
+
+    /// Pods that must stay together want to know where there is room for all.
+    fn measure(&self, ask: &Ask<'_>, buckets: &mut Buckets<'_>, wanted: u64) {
+        for bucket in &mut buckets.list {
+            for room in bucket.rooms.iter() {
+                let most = u64::from(self.room_cap(*room, ask));
+                if most > 0 && self.room_suits(*room, ask, &mut buckets.suits) {
+                    bucket.room = (bucket.room + most).min(wanted);
+                }
+            }
+        }
+    }
+
+    /// How many pods the bucket's next room takes; rooms that take none are passed for ever, and if there were any the
+    /// answer is `None`, because another bucket may come first now.
+    fn head(&self, ask: &Ask<'_>, buckets: &mut Buckets<'_>, at: usize) -> Option<u32> {
+        let bucket = &mut buckets.list[at];
+        let before = bucket.cursor;
+        while let Some(room) = bucket.rooms.get(bucket.cursor) {
+            let most = self.room_cap(*room, ask);
+            if most > 0 && self.room_suits(*room, ask, &mut buckets.suits) {
+                return (bucket.cursor == before).then_some(most);
+            }
+            bucket.cursor += 1;
+        }
+        None
     }
 
     /// Puts pods into rooms as long as some room takes one; the rest is returned.
     pub(super) fn fill<'p>(
         &mut self,
         ask: &Ask<'_>,
-        buckets: &mut Buckets,
+        buckets: &mut Buckets<'_>,
         pods: &'p [PodId],
     ) -> &'p [PodId] {
         if ask.gates.is_empty() {
@@ -88,13 +141,11 @@ impl Run<'_> {
             let Some((at, allowed)) = self.next_bucket(ask, buckets) else {
                 break;
             };
-            let bucket = &mut buckets.list[at];
-            let room = bucket.rooms[bucket.cursor];
-            let most = self.room_cap(room, ask);
-            if most == 0 {
-                bucket.cursor += 1;
+            let Some(most) = self.head(ask, buckets, at) else {
                 continue;
-            }
+            };
+            let bucket = &buckets.list[at];
+            let room = bucket.rooms[bucket.cursor];
             let most = if ask.balances() { 1 } else { most };
             let pods = most.min(allowed).min(count(waiting));
             waiting = self.enter_room(ask, room, pods, waiting);
@@ -105,7 +156,7 @@ impl Run<'_> {
     fn fill_in_order<'p>(
         &mut self,
         ask: &Ask<'_>,
-        buckets: &mut Buckets,
+        buckets: &mut Buckets<'_>,
         pods: &'p [PodId],
     ) -> &'p [PodId] {
         let mut waiting = pods;
@@ -124,7 +175,7 @@ impl Run<'_> {
     }
 
     /// The emptiest bucket that may take one more, and how many it may take.
-    fn next_bucket(&self, ask: &Ask<'_>, buckets: &Buckets) -> Option<(usize, u32)> {
+    fn next_bucket(&self, ask: &Ask<'_>, buckets: &Buckets<'_>) -> Option<(usize, u32)> {
         let floors: SmallVec<[u32; 4]> = ask
             .rules
             .iter()

@@ -7,12 +7,14 @@ use super::counters::{Counters, Traits};
 use super::daemons;
 use super::domains::Domains;
 use super::existing::Rooms;
+use super::fill::{self, Quarter};
 use super::lots::{Goods, Lots};
 use super::run::Run;
 use super::stock::Stock;
 use super::strategy;
+use super::till::{self, Count};
 use super::{Budget, Schedule};
-use crate::snapshot::{PoolId, PoolState, Prices, Snapshot, WhatIf};
+use crate::snapshot::{PodId, PoolId, PoolState, Prices, Snapshot, WhatIf};
 use crate::taints::Effect;
 use crate::why::Why;
 
@@ -26,6 +28,12 @@ pub struct Ground<'a> {
     pub(super) counters: Counters,
     /// By shape.
     pub(super) traits: Vec<Traits>,
+    /// Pods of the snapshot that wait, in its order.
+    pub(super) pending: Vec<PodId>,
+    /// By stock: what the pool has.
+    pub(super) counts: Vec<Count>,
+    /// Rooms by all their domains.
+    pub(super) quarters: Vec<Quarter>,
     /// Somewhere a `PreferNoSchedule` taint exists.
     pub(super) soft_taints: bool,
 }
@@ -52,7 +60,11 @@ impl<'a> Ground<'a> {
         let (counters, traits) = Counters::of(snapshot, &domains, &rooms);
         let mut taints = snapshot.pools.iter().flat_map(|pool| &pool.taints);
         let soft_pool = taints.any(|taint| taint.effect == Effect::PreferNoSchedule);
+        let waits = snapshot.pods.members().filter(|(_, pod)| pod.pending);
         Self {
+            pending: waits.map(|(id, _)| id).collect(),
+            counts: till::counts(snapshot, &stocks),
+            quarters: fill::quarters(&rooms, &counters, &domains),
             snapshot,
             columns,
             stocks,

@@ -9,6 +9,7 @@ use super::opens::{Open, Room};
 use super::run::Run;
 use super::stock::Stock;
 use super::strategy::Strategy;
+use super::till::Till;
 use crate::snapshot::{HostPort, MinValuesPolicy, PodId};
 
 /// What a claim becomes when it takes `count` more pods.
@@ -54,7 +55,15 @@ impl Run<'_> {
             ports: &ports,
             held: &open.held,
         };
-        let first = self.carrier(lot, plus(&total, ask, 1).as_slice(), cargo)?;
+        // What carries a claim carried all of it before: with limits out of the way no earlier rung does.
+        let till = self.tills[self.lots.list[lot as usize].stock].as_ref();
+        let tight = till.is_none_or(Till::is_tight);
+        let from = if lot == open.lot && !tight {
+            open.rung
+        } else {
+            0
+        };
+        let first = self.carrier((lot, from), &plus(&total, ask, 1), cargo)?;
         let rung = self.lots.list[lot as usize].ladder[first];
         let stays = self.lots.list[open.lot as usize].ladder[open.rung].rank == rung.rank;
         let count = match room {
@@ -63,7 +72,7 @@ impl Run<'_> {
             Room::Target => {
                 let far = copies_beside(&open.target, &total, &ask.wanted.amounts).min(most);
                 let carried = plus(&total, ask, far);
-                match self.carrier(lot, &carried, cargo) {
+                match self.carrier((lot, first), &carried, cargo) {
                     Some(_) if far > 0 => far,
                     _ => self.copies(lot, rung, &total, ask),
                 }
@@ -161,12 +170,19 @@ impl Run<'_> {
         self.opens.update(at, &free, &any);
     }
 
-    /// The first rung of a lot whose type carries this much.
-    pub(super) fn carrier(&self, lot: LotId, total: &[i64], cargo: Cargo<'_>) -> Option<usize> {
+    /// The first rung of a lot, from one on, whose type carries this much.
+    fn carrier(
+        &self,
+        (lot, from): (LotId, usize),
+        total: &[i64],
+        cargo: Cargo<'_>,
+    ) -> Option<usize> {
         let lot = &self.lots.list[lot as usize];
-        lot.ladder
-            .iter()
-            .position(|rung| self.carries(lot, *rung, total, cargo))
+        let rungs = lot.ladder[from..].iter();
+        let found = rungs
+            .enumerate()
+            .find(|(_, rung)| self.carries(lot, **rung, total, cargo))?;
+        Some(from + found.0)
     }
 
     pub(super) fn carries(&self, lot: &Lot, rung: Rung, total: &[i64], cargo: Cargo<'_>) -> bool {

@@ -11,19 +11,19 @@ pub(super) struct Queued {
     pub(super) pods: Vec<PodId>,
 }
 
-/// Shapes in the order of the snapshot: passed over before, then largest first.
-pub(super) fn line_up(view: &WhatIf<'_>) -> Vec<Queued> {
-    let mut extra = view.extra.to_vec();
-    extra.sort_unstable();
+/// Shapes in the order of the snapshot: passed over before, then largest first. `pending` are those of the snapshot itself.
+pub(super) fn line_up(pending: &[PodId], view: &WhatIf<'_>) -> Vec<Queued> {
+    let mut waiting = [pending, view.extra].concat();
+    // Numbers follow the order of the shapes.
+    waiting.sort_unstable();
+    waiting.dedup();
     let mut line: Vec<Queued> = Vec::new();
-    for (id, pod) in view.base.pods.members() {
-        if !pod.pending && extra.binary_search(&id).is_err() {
-            continue;
-        }
+    for id in waiting {
+        let shape = view.base.pods.pod(id).shape();
         match line.last_mut() {
-            Some(last) if last.shape == pod.shape() => last.pods.push(id),
+            Some(last) if last.shape == shape => last.pods.push(id),
             _ => line.push(Queued {
-                shape: pod.shape(),
+                shape,
                 pods: vec![id],
             }),
         }

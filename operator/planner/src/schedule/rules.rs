@@ -2,6 +2,7 @@
 
 use super::counters::CounterId;
 use super::domains::{KeyId, NONE};
+use std::borrow::Cow;
 
 /// What a constraint says about a domain with so many pods in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,22 +34,34 @@ pub(super) struct Rule {
 }
 
 /// The counts of all counters at this moment.
+///
+/// A counter is copied when its first pod comes or goes: a what-if touches few of them.
 #[derive(Clone, Default)]
-pub(super) struct Books {
-    counts: Vec<Vec<u32>>,
+pub(super) struct Books<'b> {
+    counts: Vec<Cow<'b, [u32]>>,
     totals: Vec<u64>,
     /// By counter, by domain: how many nodes are there that are looked at?
-    pub(super) seen: Vec<Vec<u32>>,
+    seen: Vec<Cow<'b, [u32]>>,
 }
 
-impl Books {
-    pub(super) fn opened(base: &[Vec<u32>], seen: &[Vec<u32>]) -> Self {
-        let total = |counts: &Vec<u32>| counts.iter().map(|count| u64::from(*count)).sum();
+impl<'b> Books<'b> {
+    pub(super) fn opened(base: &'b [Vec<u32>], totals: &[u64], seen: &'b [Vec<u32>]) -> Self {
+        let borrowed = |counts: &'b Vec<u32>| Cow::Borrowed(counts.as_slice());
         Self {
-            counts: base.to_vec(),
-            totals: base.iter().map(total).collect(),
-            seen: seen.to_vec(),
+            counts: base.iter().map(borrowed).collect(),
+            totals: totals.to_vec(),
+            seen: seen.iter().map(borrowed).collect(),
         }
+    }
+
+    pub(super) fn seen(&self, counter: CounterId) -> &[u32] {
+        &self.seen[counter as usize]
+    }
+
+    /// One node less is looked at there.
+    pub(super) fn unsee(&mut self, counter: CounterId, slot: u32) {
+        let seen = &mut self.seen[counter as usize].to_mut()[slot as usize];
+        *seen = seen.saturating_sub(1);
     }
 
     pub(super) fn count(&self, counter: CounterId, slot: u32) -> u32 {
@@ -61,7 +74,7 @@ impl Books {
     }
 
     pub(super) fn add(&mut self, counter: CounterId, slot: u32, pods: u32) {
-        let counts = &mut self.counts[counter as usize];
+        let counts = self.counts[counter as usize].to_mut();
         let slot = slot as usize;
         if slot >= counts.len() {
             counts.resize(slot + 1, 0);
@@ -71,7 +84,7 @@ impl Books {
     }
 
     pub(super) fn remove(&mut self, counter: CounterId, slot: u32) {
-        let count = &mut self.counts[counter as usize][slot as usize];
+        let count = &mut self.counts[counter as usize].to_mut()[slot as usize];
         if *count > 0 {
             *count -= 1;
             self.totals[counter as usize] -= 1;
@@ -81,7 +94,7 @@ impl Books {
 
 impl Rule {
     /// What the emptiest domain has, as far as the rule compares at all.
-    pub(super) fn floor(&self, books: &Books) -> u32 {
+    pub(super) fn floor(&self, books: &Books<'_>) -> u32 {
         let Says::Spread { min_domains, .. } = self.says else {
             return 0;
         };
@@ -102,7 +115,7 @@ impl Rule {
     }
 
     /// How many more may go there: 0 is no, `u32::MAX` as many as fit.
-    pub(super) fn allowance(&self, books: &Books, domain: u32, floor: u32) -> u32 {
+    pub(super) fn allowance(&self, books: &Books<'_>, domain: u32, floor: u32) -> u32 {
         let count = || books.count(self.counter, domain);
         match self.says {
             // Without the label there is no domain to be crowded; kube-scheduler lets the pod in.
@@ -134,7 +147,7 @@ impl Rule {
     }
 
     /// Fewer is better when a domain is chosen.
-    pub(super) fn weight(&self, books: &Books, domain: u32) -> u32 {
+    pub(super) fn weight(&self, books: &Books<'_>, domain: u32) -> u32 {
         match self.says {
             Says::Spread { .. } if domain != NONE => books.count(self.counter, domain),
             _ => 0,
@@ -146,7 +159,7 @@ impl Rule {
     }
 
     /// Nobody is there yet and the pod may be the first.
-    pub(super) fn begins(&self, books: &Books) -> bool {
+    pub(super) fn begins(&self, books: &Books<'_>) -> bool {
         self.says == Says::Near && self.mine && books.total(self.counter) == 0
     }
 }
@@ -168,7 +181,11 @@ mod tests {
     }
 
     fn allowed(rule: &Rule, counts: &[u32]) -> Vec<u32> {
-        let books = Books::opened(&[counts.to_vec()], &[]);
+        let (base, total) = (
+            [counts.to_vec()],
+            counts.iter().map(|n| u64::from(*n)).sum(),
+        );
+        let books = Books::opened(&base, &[total], &[]);
         let floor = rule.floor(&books);
         (0..3)
             .map(|domain| rule.allowance(&books, domain, floor))
@@ -215,7 +232,7 @@ mod tests {
             [0, ALL, ALL]
         );
         assert_eq!(
-            rule(Says::Apart, true).allowance(&Books::opened(&[vec![]], &[]), NONE, 0),
+            rule(Says::Apart, true).allowance(&Books::opened(&[vec![]], &[0], &[]), NONE, 0),
             ALL
         );
     }

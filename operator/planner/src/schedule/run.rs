@@ -10,7 +10,7 @@ use super::queue::{self, Queued};
 use super::relax::{self, Attempt};
 use super::rules::Books;
 use super::strategy::Strategy;
-use super::till::Till;
+use super::till::{Count, Till};
 use super::{Budget, Schedule, Spot, explain, finish, volumes};
 use crate::requirements::Text;
 use crate::snapshot::{HostPort, PodId, ShapeId, WhatIf};
@@ -23,7 +23,7 @@ pub(super) struct Run<'g> {
     pub(super) ground: &'g Ground<'g>,
     pub(super) view: &'g WhatIf<'g>,
     pub(super) strategy: Strategy,
-    pub(super) books: Books,
+    pub(super) books: Books<'g>,
     pub(super) lots: Lots,
     pub(super) opens: Opens,
     /// By stock.
@@ -91,18 +91,22 @@ impl<'g> Run<'g> {
         limits: Budget,
         (strategy, lots): (Strategy, Lots),
     ) -> Self {
-        let till = |stock: &Result<super::stock::Stock<'_>, Why>| {
+        let till = |(stock, count): (&Result<super::stock::Stock<'_>, Why>, &Count)| {
             let stock = stock.as_ref().ok()?;
-            Some(Till::of(view, stock, &ground.columns))
+            Some(Till::of(view, stock, count, &ground.columns))
         };
         let mut run = Self {
             ground,
             view,
             strategy,
-            books: Books::opened(&ground.counters.base, &ground.counters.seen),
+            books: Books::opened(
+                &ground.counters.base,
+                &ground.counters.totals,
+                &ground.counters.seen,
+            ),
             lots,
             opens: Opens::with_width(ground.columns.width()),
-            tills: ground.stocks.iter().map(till).collect(),
+            tills: ground.stocks.iter().zip(&ground.counts).map(till).collect(),
             free: ground.rooms.free.clone(),
             closed: ground.rooms.list.iter().map(|room| room.closed).collect(),
             taken: IndexMap::default(),
@@ -122,7 +126,7 @@ impl<'g> Run<'g> {
 
     /// Serves everybody; `finish` makes the schedule of it.
     pub(super) fn served(mut self) -> Self {
-        let line = queue::line_up(self.view);
+        let line = queue::line_up(&self.ground.pending, self.view);
         self.live = self.looked_at(&line);
         let mut line = self.serve_in_turn(line);
         if self.may_look_again(&line) {

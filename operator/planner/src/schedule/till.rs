@@ -5,7 +5,10 @@ use super::existing;
 use super::stock::Stock;
 use crate::labels;
 use crate::resources::{ResourceName, Resources};
-use crate::snapshot::{NodeId, Pool, WhatIf};
+use crate::snapshot::{Claim, Node, Pool, Snapshot, WhatIf};
+use crate::why::Why;
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,8 +28,17 @@ pub(super) struct Till {
 }
 
 impl Till {
-    pub(super) fn of(view: &WhatIf<'_>, stock: &Stock<'_>, columns: &Columns) -> Self {
-        let counted = Count::of(view, stock.pool);
+    /// `counted` is what the pool has in the snapshot; nodes that are thought away do not count.
+    pub(super) fn of(
+        view: &WhatIf<'_>,
+        stock: &Stock<'_>,
+        counted: &Count,
+        columns: &Columns,
+    ) -> Self {
+        let mut counted = counted.clone();
+        for id in view.without.ids() {
+            counted.forget(stock.pool, &view.base.nodes[id.0 as usize]);
+        }
         let guard = view.base.options.guard;
         let mut left = limits_left(stock.pool, &counted.used, columns);
         left.resize(columns.width(), i64::MAX);
@@ -90,47 +102,70 @@ impl Till {
     }
 }
 
-/// What the pool already has.
-#[derive(Default)]
-struct Count {
+/// What a pool already has.
+#[derive(Clone, Default)]
+pub(super) struct Count {
     nodes: u32,
     unregistered: u32,
     used: Resources,
     crowd: BTreeMap<Arc<str>, u32>,
 }
 
+/// What each pool has, by stock: nodes and claims are looked at once for all of them.
+pub(super) fn counts(snapshot: &Snapshot, stocks: &[Result<Stock<'_>, Why>]) -> Vec<Count> {
+    let mut counts = vec![Count::default(); stocks.len()];
+    let pools = stocks.iter().enumerate();
+    let pools: IndexMap<&str, (usize, &Pool), FxBuildHasher> = pools
+        .filter_map(|(at, stock)| Some((at, stock.as_ref().ok()?.pool)))
+        .map(|(at, pool)| (pool.name.as_ref(), (at, pool)))
+        .collect();
+    for node in snapshot.nodes.iter().filter(|node| !node.leaving) {
+        let known = node.pool.as_ref().and_then(|name| pools.get(name.as_ref()));
+        if let Some((at, pool)) = known {
+            counts[*at].add(pool, node);
+        }
+    }
+    for claim in snapshot.claims.iter().filter(|claim| !claim.leaving) {
+        if let Some((at, _)) = pools.get(claim.pool.as_ref()) {
+            counts[*at].add_claim(claim, snapshot);
+        }
+    }
+    counts
+}
+
 impl Count {
-    fn of(view: &WhatIf<'_>, pool: &Pool) -> Self {
-        let mut count = Self::default();
-        let limited = !pool.limits.is_empty();
-        let one = Resources::new().with(ResourceName::Nodes, 1);
-        for (at, node) in view.base.nodes.iter().enumerate() {
-            let gone = node.leaving || view.without.contains(NodeId(super::index(at)));
-            if gone || node.pool.as_ref() != Some(&pool.name) {
-                continue;
-            }
-            count.nodes += 1;
-            if limited {
-                count.used = count.used.plus(&node.capacity).plus(&one);
-            }
-            count.in_zone(node.label(labels::ZONE));
+    fn add(&mut self, pool: &Pool, node: &Node) {
+        self.nodes += 1;
+        if !pool.limits.is_empty() {
+            self.used = self.used.plus(&node.capacity).plus(&one_node());
         }
-        for claim in view
-            .base
-            .claims
-            .iter()
-            .filter(|claim| claim.pool == pool.name && !claim.leaving)
-        {
-            count.unregistered += 1;
-            let capacity = match (&claim.told, existing::bought_as(claim, view.base)) {
-                (Some((capacity, _)), _) => capacity.clone(),
-                (None, Some((catalog, id))) => catalog.instance_type(id).capacity.clone(),
-                (None, None) => claim.requests.clone(),
-            };
-            count.used = count.used.plus(&capacity).plus(&one);
-            count.in_zone(claim.offering.as_ref().map(|(_, zone, _)| zone.as_ref()));
+        self.in_zone(node.label(labels::ZONE));
+    }
+
+    /// The node is thought away.
+    fn forget(&mut self, pool: &Pool, node: &Node) {
+        if node.leaving || node.pool.as_ref() != Some(&pool.name) {
+            return;
         }
-        count
+        self.nodes = self.nodes.saturating_sub(1);
+        if !pool.limits.is_empty() {
+            self.used = self.used.minus(&node.capacity).minus(&one_node());
+        }
+        let zone = node.label(labels::ZONE);
+        if let Some(crowd) = zone.and_then(|zone| self.crowd.get_mut(zone)) {
+            *crowd = crowd.saturating_sub(1);
+        }
+    }
+
+    fn add_claim(&mut self, claim: &Claim, snapshot: &Snapshot) {
+        self.unregistered += 1;
+        let capacity = match (&claim.told, existing::bought_as(claim, snapshot)) {
+            (Some((capacity, _)), _) => capacity.clone(),
+            (None, Some((catalog, id))) => catalog.instance_type(id).capacity.clone(),
+            (None, None) => claim.requests.clone(),
+        };
+        self.used = self.used.plus(&capacity).plus(&one_node());
+        self.in_zone(claim.offering.as_ref().map(|(_, zone, _)| zone.as_ref()));
     }
 
     fn in_zone(&mut self, zone: Option<&str>) {
@@ -140,6 +175,10 @@ impl Count {
             None => drop(self.crowd.insert(zone.into(), 1)),
         }
     }
+}
+
+fn one_node() -> Resources {
+    Resources::new().with(ResourceName::Nodes, 1)
 }
 
 fn limits_left(pool: &Pool, used: &Resources, columns: &Columns) -> Amounts {

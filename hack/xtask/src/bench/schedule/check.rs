@@ -32,7 +32,6 @@ pub struct World<'a> {
     daemons: Vec<&'a Value>,
     pools: BTreeMap<&'a str, &'a Value>,
     types: BTreeMap<&'a str, &'a Value>,
-    pub zones: BTreeSet<String>,
 }
 
 /// Everything that is wrong with it; empty is fine.
@@ -89,27 +88,6 @@ impl<'a> World<'a> {
             }
         }
         let types = list(catalog, "/instanceTypes");
-        let mut zones: BTreeSet<String> = spots
-            .iter()
-            .filter_map(|spot| spot.labels.get(ZONE).cloned())
-            .collect();
-        // Where a pool may buy something: other zones are no domains for anybody.
-        let allowed: Vec<Vec<Expression>> = of("NodePool")
-            .map(|pool| expressions(list(pool, "/spec/template/spec/requirements")))
-            .collect();
-        for offering in types.iter().flat_map(|kind| list(kind, "/offerings")) {
-            if offering.get("available").and_then(Value::as_bool) != Some(false) {
-                let zone = offered(offering, ZONE);
-                let has = BTreeMap::from([(ZONE.to_owned(), zone.clone())]);
-                let buys = |pool: &Vec<Expression>| {
-                    let mut asked = pool.iter().filter(|one| one.key == ZONE);
-                    asked.all(|one| term_holds(std::slice::from_ref(one), &has))
-                };
-                if allowed.iter().any(buys) {
-                    zones.insert(zone);
-                }
-            }
-        }
         Self {
             pods,
             spots,
@@ -122,7 +100,6 @@ impl<'a> World<'a> {
                 .iter()
                 .map(|kind| (text(kind, "/name"), kind))
                 .collect(),
-            zones,
         }
     }
 

@@ -175,36 +175,28 @@ fn spread(world: &World<'_>, classes: &[Class], one: &Asked<'_>, wrong: &mut Vec
         return;
     }
     let spec = world.pods[one.pods[0]].get("spec").unwrap_or(&Value::Null);
-    // A new host would be empty, so the least is none; zones are those there are.
-    let least = if key == HOSTNAME {
-        0
-    } else {
-        let may = |zone: &&String| {
-            let mut has = BTreeMap::new();
-            has.insert(key.to_owned(), (*zone).clone());
-            let only = one_key(spec, key);
-            selected(&only, &has)
-        };
-        let universe: BTreeSet<&String> = world.zones.iter().filter(may).collect();
-        let counted = universe
-            .iter()
-            .map(|zone| counts.get(zone.as_str()).copied().unwrap_or(0));
-        counted.min().unwrap_or(0)
-    };
+    // As kube-scheduler does: the places that have nodes, which the pod may go to and which have all labels it spreads by.
+    let hard = |term: &&Value| text(term, "/whenUnsatisfiable") == "DoNotSchedule";
+    let terms = list(world.pods[one.pods[0]], "/spec/topologySpreadConstraints");
+    let keys: Vec<&str> = terms
+        .iter()
+        .filter(hard)
+        .map(|term| text(term, "/topologyKey"))
+        .collect();
+    let compared = (0..world.spots.len()).filter(|spot| {
+        selected(spec, &world.spots[*spot].labels)
+            && keys.iter().all(|key| domain(world, *spot, key).is_some())
+    });
+    let least = compared
+        .filter_map(|spot| domain(world, spot, key))
+        .map(|place| counts.get(place).copied().unwrap_or(0))
+        .min()
+        .unwrap_or(0);
     let most = counts.values().copied().max().unwrap_or(0);
     if (most.saturating_sub(least)) as u64 > skew {
         wrong.push(format!(
             "{}: skew {most}-{least} above {skew}: {counts:?}",
             one.term
         ));
-    }
-}
-
-/// The part of a pod's node selection that speaks of one key.
-fn one_key(spec: &Value, key: &str) -> Value {
-    let value = labels(spec, "/nodeSelector").get(key).cloned();
-    match value {
-        Some(value) => serde_json::json!({ "nodeSelector": { key: value } }),
-        None => Value::Null,
     }
 }
