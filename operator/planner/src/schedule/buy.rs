@@ -7,6 +7,7 @@ use super::ask::Ask;
 use super::fill::{Tuple, conflict};
 use super::lots::LotId;
 use super::opens::Room;
+use super::rules::Floor;
 use super::run::{Run, count};
 use super::strategy::Strategy;
 use crate::snapshot::PodId;
@@ -87,7 +88,11 @@ impl Run<'_> {
                 .take_while(|one| thrifty || one.weight == lightest);
             let most = front.clone().map(|one| one.most).min().unwrap_or(0);
             let front: SmallVec<[usize; 8]> = front.map(|one| one.at).collect();
-            let most = if ask.balances() { most.min(1) } else { most };
+            let most = if ask.balances() {
+                most.min(ask.need)
+            } else {
+                most
+            };
             let pods = &pods[..most.min(count(pods)) as usize];
             match self.buy_in_front(ask, choices, &front, pods) {
                 Some(placed) => return placed,
@@ -107,7 +112,7 @@ impl Run<'_> {
         match self.strategy {
             Strategy::Efficient | Strategy::Largest => None,
             Strategy::Exact => allowed.iter().find_map(|one| {
-                let most = if ask.balances() { 1 } else { one.most };
+                let most = if ask.balances() { ask.need } else { one.most };
                 let pods = &pods[..most.min(count(pods)) as usize];
                 self.grow(ask, &mut choices[one.at], Room::Spare, pods)
             }),
@@ -157,7 +162,7 @@ impl Run<'_> {
 
     /// The choices that may take one more, the emptiest first.
     fn allowed(&self, ask: &Ask<'_>, choices: &[Choice]) -> SmallVec<[Allowed; 8]> {
-        let floors: SmallVec<[u32; 4]> = ask
+        let floors: SmallVec<[Floor; 4]> = ask
             .rules
             .iter()
             .map(|rule| rule.floor(&self.books))
@@ -169,7 +174,7 @@ impl Run<'_> {
                 at,
                 most: self.allowance(ask, &ask.pins, &choice.domains, &floors),
             })
-            .filter(|one| one.most > 0)
+            .filter(|one| one.most >= ask.need)
             .collect();
         allowed.sort_unstable();
         allowed

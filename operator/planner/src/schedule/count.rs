@@ -6,7 +6,7 @@ use super::domains::{NONE, OPEN};
 use super::lots::LotId;
 use super::queue::Queued;
 use super::run::Run;
-use crate::snapshot::{NodeId, PodId, ShapeId};
+use crate::snapshot::{NodeId, PodId, PreferencePolicy, ShapeId};
 
 impl Run<'_> {
     /// Counts pods of a shape in a room.
@@ -154,17 +154,13 @@ impl Run<'_> {
         let mut live: Vec<bool> = (0..counters.len())
             .map(|at| counters[at].owners && self.books.total(super::index(at)) > 0)
             .collect();
+        let respect = self.preferences == PreferencePolicy::Respect;
         for queued in queue {
             let traits = &self.ground.traits[queued.shape.0 as usize];
-            let own = [
-                &traits.spreads,
-                &traits.near,
-                &traits.apart,
-                &traits.preferred_near,
-                &traits.preferred_apart,
-                &traits.owned,
-            ];
-            for counter in own.into_iter().flatten() {
+            let own = [&traits.spreads, &traits.near, &traits.apart, &traits.owned];
+            let liked = [&traits.preferred_near, &traits.preferred_apart];
+            let liked = liked.into_iter().filter(|_| respect);
+            for counter in own.into_iter().chain(liked).flatten() {
                 live[*counter as usize] = true;
             }
         }

@@ -8,6 +8,7 @@ use super::columns::{copies, take};
 use super::counters::Counters;
 use super::domains::{Domains, NONE};
 use super::existing::Rooms;
+use super::rules::Floor;
 use super::run::{Run, count};
 use super::strategy::Strategy;
 use crate::labels;
@@ -146,7 +147,7 @@ impl<'g> Run<'g> {
             };
             let bucket = &buckets.list[at];
             let room = bucket.rooms[bucket.cursor];
-            let most = if ask.balances() { 1 } else { most };
+            let most = if ask.balances() { ask.need } else { most };
             let pods = most.min(allowed).min(count(waiting));
             waiting = self.enter_room(ask, room, pods, waiting);
         }
@@ -176,7 +177,7 @@ impl<'g> Run<'g> {
 
     /// The emptiest bucket that may take one more, and how many it may take.
     fn next_bucket(&self, ask: &Ask<'_>, buckets: &Buckets<'_>) -> Option<(usize, u32)> {
-        let floors: SmallVec<[u32; 4]> = ask
+        let floors: SmallVec<[Floor; 4]> = ask
             .rules
             .iter()
             .map(|rule| rule.floor(&self.books))
@@ -188,7 +189,7 @@ impl<'g> Run<'g> {
                 continue;
             }
             let allowed = self.allowance(ask, &ask.gates, &bucket.domains, &floors);
-            if allowed == 0 {
+            if allowed < ask.need {
                 continue;
             }
             // Rooms in order, as long as their domain may take one more, pack more tightly than even domains do.
@@ -211,7 +212,7 @@ impl<'g> Run<'g> {
         ask: &Ask<'_>,
         keys: &[usize],
         domains: &[u32],
-        floors: &[u32],
+        floors: &[Floor],
     ) -> u32 {
         let mut least = u32::MAX;
         for (rule, floor) in ask.rules.iter().zip(floors) {
@@ -237,7 +238,7 @@ impl<'g> Run<'g> {
         let caps = ask
             .hosts
             .iter()
-            .map(|rule| rule.allowance(&self.books, host, rule.least));
+            .map(|rule| rule.allowance(&self.books, host, Floor::level(rule.least)));
         caps.min().unwrap_or(u32::MAX)
     }
 

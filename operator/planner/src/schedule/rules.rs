@@ -33,6 +33,33 @@ pub(super) struct Rule {
     pub(super) least: u32,
 }
 
+/// How empty the emptiest domain is. One that fills up is held back by the others only.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Floor {
+    least: u32,
+    at: u32,
+    /// The least of all but that one.
+    next: u32,
+}
+
+impl Floor {
+    pub(super) fn level(least: u32) -> Self {
+        Self {
+            least,
+            at: NONE,
+            next: least,
+        }
+    }
+
+    fn beside(self, domain: u32) -> u32 {
+        if domain == self.at {
+            self.next
+        } else {
+            self.least
+        }
+    }
+}
+
 /// The counts of all counters at this moment.
 ///
 /// A counter is copied when its first pod comes or goes: a what-if touches few of them.
@@ -94,28 +121,33 @@ impl<'b> Books<'b> {
 
 impl Rule {
     /// What the emptiest domain has, as far as the rule compares at all.
-    pub(super) fn floor(&self, books: &Books<'_>) -> u32 {
+    pub(super) fn floor(&self, books: &Books<'_>) -> Floor {
         let Says::Spread { min_domains, .. } = self.says else {
-            return 0;
+            return Floor::level(0);
         };
         if self.key.is_none() {
-            return self.least;
+            return Floor::level(self.least);
         }
         let compared = (0_u32..).zip(&self.compared).filter(|(_, known)| **known);
-        let (mut domains, mut least) = (0_u32, u32::MAX);
+        let (mut domains, mut floor) = (0_u32, Floor::level(u32::MAX));
         for (domain, _) in compared {
             domains += 1;
-            least = least.min(books.count(self.counter, domain));
+            let count = books.count(self.counter, domain);
+            if count < floor.least {
+                (floor.next, floor.least, floor.at) = (floor.least, count, domain);
+            } else {
+                floor.next = floor.next.min(count);
+            }
         }
         if domains < min_domains || domains == 0 {
-            0
+            Floor::level(0)
         } else {
-            least
+            floor
         }
     }
 
     /// How many more may go there: 0 is no, `u32::MAX` as many as fit.
-    pub(super) fn allowance(&self, books: &Books<'_>, domain: u32, floor: u32) -> u32 {
+    pub(super) fn allowance(&self, books: &Books<'_>, domain: u32, floor: Floor) -> u32 {
         let count = || books.count(self.counter, domain);
         match self.says {
             // Without the label there is no domain to be crowded; kube-scheduler lets the pod in.
@@ -123,7 +155,7 @@ impl Rule {
             _ if domain == NONE => 0,
             Says::Spread { max_skew, .. } => {
                 let known = self.key.is_none() || self.known.get(domain as usize) == Some(&true);
-                let most = floor.saturating_add(max_skew);
+                let most = floor.beside(domain).saturating_add(max_skew);
                 match (known, self.mine) {
                     (false, _) => 0,
                     (true, true) => most.saturating_sub(count()),
@@ -200,7 +232,7 @@ mod tests {
             max_skew: 1,
             min_domains,
         };
-        assert_eq!(allowed(&rule(spread(0), true), &[1, 1, 0]), [0, 0, 1]);
+        assert_eq!(allowed(&rule(spread(0), true), &[1, 1, 0]), [0, 0, 2]);
         assert_eq!(allowed(&rule(spread(0), true), &[1, 1, 1]), [1, 1, 1]);
         assert_eq!(
             allowed(&rule(spread(0), false), &[2, 1, 1]),
@@ -232,7 +264,11 @@ mod tests {
             [0, ALL, ALL]
         );
         assert_eq!(
-            rule(Says::Apart, true).allowance(&Books::opened(&[vec![]], &[0], &[]), NONE, 0),
+            rule(Says::Apart, true).allowance(
+                &Books::opened(&[vec![]], &[0], &[]),
+                NONE,
+                Floor::level(0)
+            ),
             ALL
         );
     }

@@ -13,7 +13,7 @@ use super::strategy::Strategy;
 use super::till::{Count, Till};
 use super::{Budget, Schedule, Spot, explain, finish, volumes};
 use crate::requirements::Text;
-use crate::snapshot::{HostPort, PodId, ShapeId, WhatIf};
+use crate::snapshot::{HostPort, PodId, PreferencePolicy, ShapeId, WhatIf};
 use crate::why::Why;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
@@ -23,6 +23,7 @@ pub(super) struct Run<'g> {
     pub(super) ground: &'g Ground<'g>,
     pub(super) view: &'g WhatIf<'g>,
     pub(super) strategy: Strategy,
+    pub(super) preferences: PreferencePolicy,
     pub(super) books: Books<'g>,
     pub(super) lots: Lots,
     pub(super) opens: Opens,
@@ -99,6 +100,7 @@ impl<'g> Run<'g> {
             ground,
             view,
             strategy,
+            preferences: ground.snapshot.options.preferences,
             books: Books::opened(
                 &ground.counters.base,
                 &ground.counters.totals,
@@ -186,6 +188,20 @@ impl<'g> Run<'g> {
         pods > 1 || (!self.refused.is_empty() && !self.schedule.placements.is_empty())
     }
 
+    /// Is somebody without a place, while others may have taken more than they need?
+    pub(super) fn leaves_out_for_a_preference(&self) -> bool {
+        let prefers = |id: &PodId| {
+            let shape = self.ground.snapshot.pods.shape_of(*id);
+            let soft = shape.spreads.iter().any(|spread| !spread.hard);
+            let liked = shape.preferred_near.len() + shape.preferred_apart.len();
+            soft || liked + shape.preferred.len() > 0
+        };
+        let mut waiting = self.ground.pending.iter().chain(self.view.extra);
+        self.preferences == PreferencePolicy::Respect
+            && !self.refused.is_empty()
+            && waiting.any(prefers)
+    }
+
     /// What it achieved, read with the lots its claims are in.
     pub(super) fn worth(&self, lots: &Lots) -> Worth {
         let (mut unpriced, mut price) = (0, 0_u64);
@@ -213,7 +229,7 @@ impl<'g> Run<'g> {
         if !hopeless.is_empty() {
             return Served::Never(hopeless);
         }
-        let preferences = ground.snapshot.options.preferences;
+        let preferences = self.preferences;
         let attempts = match relax::attempts(shape, preferences, ground.soft_taints) {
             Ok(attempts) => attempts,
             Err(why) => return Served::Never(vec![why]),
@@ -243,7 +259,7 @@ impl<'g> Run<'g> {
     fn explain(&self, shape: ShapeId) -> Vec<Why> {
         let ground = self.ground;
         let pods = &ground.snapshot.pods;
-        let preferences = ground.snapshot.options.preferences;
+        let preferences = self.preferences;
         let attempts = relax::attempts(pods.shape(shape), preferences, ground.soft_taints);
         let wanted = self.wanted(shape);
         match attempts {

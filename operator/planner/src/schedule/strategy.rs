@@ -8,7 +8,7 @@ use super::ground::Ground;
 use super::lots::Lots;
 use super::run::{Run, Worth};
 use super::{Budget, Schedule};
-use crate::snapshot::WhatIf;
+use crate::snapshot::{PreferencePolicy, WhatIf};
 
 /// How far a claim grows before another one is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,36 +36,88 @@ const CROWD: usize = 30_000;
 const LOOKS: usize = 400_000;
 
 pub(super) fn best<'g>(ground: &'g Ground<'g>, view: &'g WhatIf<'g>, limits: Budget) -> Schedule {
-    let first = Run::new(ground, view, limits, (Strategy::Efficient, Lots::default())).served();
-    let cost = first.steps();
-    let mut steps = cost;
-    let mut runs = vec![first];
-    for strategy in others(&runs[0]) {
+    let mut tries = Tries {
+        ground,
+        view,
+        limits,
+        runs: Vec::new(),
+    };
+    let mut ways = vec![Strategy::Efficient];
+    tries.add(ways[0], false);
+    ways.extend(others(&tries.runs[0]));
+    for strategy in &ways[1..] {
+        tries.add(*strategy, false);
+    }
+    let kept = tries.runs.len();
+    // Nobody loses a place because somebody else would like another one.
+    if ways.len() > 1 && tries.runs.iter().all(Run::leaves_out_for_a_preference) {
+        for strategy in ways {
+            tries.add(strategy, true);
+        }
+    }
+    tries.finish(kept)
+}
+
+/// Runs of the same question, one after the other.
+struct Tries<'g> {
+    ground: &'g Ground<'g>,
+    view: &'g WhatIf<'g>,
+    limits: Budget,
+    runs: Vec<Run<'g>>,
+}
+
+impl Tries<'_> {
+    /// One more, if as many steps are left as the first one took.
+    fn add(&mut self, strategy: Strategy, without_preferences: bool) {
         let left = Budget {
-            steps: limits.steps.saturating_sub(steps),
-            ..limits
+            steps: self.limits.steps.saturating_sub(self.steps()),
+            ..self.limits
         };
-        if left.steps < cost {
-            break;
+        if self
+            .runs
+            .first()
+            .is_some_and(|first| left.steps < first.steps())
+        {
+            return;
         }
         // Lots are the same for all of them; each run finds what the others have cut.
-        let lots = runs.last_mut().map(|run| std::mem::take(&mut run.lots));
-        let lots = lots.unwrap_or_default();
-        let other = Run::new(ground, view, left, (*strategy, lots)).served();
-        steps += other.steps();
-        runs.push(other);
+        let lots = self.lots();
+        let mut run = Run::new(self.ground, self.view, left, (strategy, lots));
+        if without_preferences {
+            run.preferences = PreferencePolicy::Ignore;
+        }
+        self.runs.push(run.served());
     }
-    let lots = runs.last_mut().map(|run| std::mem::take(&mut run.lots));
-    let lots = lots.unwrap_or_default();
-    let worths: Vec<_> = runs
-        .iter()
-        .map(|run| (run.strategy, run.worth(&lots)))
-        .collect();
-    let mut best = runs.swap_remove(chosen(&worths));
-    best.lots = lots;
-    let mut schedule = best.finish();
-    schedule.steps = steps;
-    schedule
+
+    fn lots(&mut self) -> Lots {
+        let last = self.runs.last_mut();
+        last.map(|run| std::mem::take(&mut run.lots))
+            .unwrap_or_default()
+    }
+
+    fn steps(&self) -> u64 {
+        self.runs.iter().map(Run::steps).sum()
+    }
+
+    /// The best of the first so many runs; one of the others only if it places more.
+    fn finish(mut self, kept: usize) -> Schedule {
+        let (steps, lots) = (self.steps(), self.lots());
+        let worth = |run: &Run<'_>| (run.strategy, run.worth(&lots));
+        let worths: Vec<_> = self.runs.iter().map(worth).collect();
+        let (first, others) = worths.split_at(kept);
+        let mut at = chosen(first);
+        if !others.is_empty() {
+            let other = chosen(others);
+            if others[other].1.without() < first[at].1.without() {
+                at = kept + other;
+            }
+        }
+        let mut best = self.runs.swap_remove(at);
+        best.lots = lots;
+        let mut schedule = best.finish();
+        schedule.steps = steps;
+        schedule
+    }
 }
 
 /// What else is worth a try.

@@ -297,3 +297,12 @@ fn anti_affinity_by_architecture_takes_the_other() {
     ));
     assert!(plan.contains("arm/"), "{plan}");
 }
+
+#[test]
+fn pods_that_share_a_host_go_there_together_even_if_they_are_spread_over_zones() {
+    // One by one the first would fill up what the claim of `big` has left, and the second would have no place.
+    check(
+        "type t cpu=8 price=1 zones=a\ntype s cpu=2 price=0.4 zones=a\npod big cpu=4\npod pair cpu=1 label.app=p near=host:app=p spread=zone:1:app=p x2",
+        "big -> default-0\npair-1 -> default-0\npair-2 -> default-0",
+    );
+}

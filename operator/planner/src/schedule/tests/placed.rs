@@ -205,3 +205,16 @@ fn a_claim_whose_type_left_the_catalog_counts_with_what_was_asked_for_it() {
         "web -> claim c1",
     );
 }
+
+#[test]
+fn a_preference_costs_nobody_else_a_place() {
+    // By its preference `big` would take the only room that `pinned` can have.
+    let world = |cpu: u32| {
+        format!(
+            "pool p\nnode n1 cpu=2 used=0 zone=b\nnode n2 cpu={cpu} used=0 zone=a\npod big cpu=2 prefer=9:zone:In:a\npod pinned cpu=1 select.topology.kubernetes.io/zone=a"
+        )
+    };
+    check(&world(2), "big -> n1\npinned -> n2");
+    // Where there is room for both it is kept.
+    check(&world(3), "big -> n2\npinned -> n2");
+}
