@@ -76,18 +76,17 @@ impl<'g> Run<'g> {
         let mut found: IndexMap<Tuple, usize, FxBuildHasher> = IndexMap::default();
         for quarter in &ground.quarters {
             let domains: Tuple = ask.gates.iter().map(|key| quarter.domains[*key]).collect();
-            match found.get(&domains) {
-                Some(at) => buckets.list[*at].rooms.to_mut().extend(&quarter.rooms),
-                None => {
-                    found.insert(domains.clone(), buckets.list.len());
-                    buckets.list.push(Bucket {
-                        domains,
-                        rooms: Cow::Borrowed(&quarter.rooms),
-                        cursor: 0,
-                        room: 0,
-                    });
-                }
+            if let Some(at) = found.get(&domains) {
+                buckets.list[*at].rooms.to_mut().extend(&quarter.rooms);
+                continue;
             }
+            found.insert(domains.clone(), buckets.list.len());
+            buckets.list.push(Bucket {
+                domains,
+                rooms: Cow::Borrowed(&quarter.rooms),
+                cursor: 0,
+                room: 0,
+            });
         }
         for bucket in &mut buckets.list {
             if let Cow::Owned(rooms) = &mut bucket.rooms {

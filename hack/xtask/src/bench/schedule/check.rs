@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::Value;
 
 use super::amount::{self, Amounts};
-use super::labels::{Expression, expressions, term_holds, tolerated};
+use super::labels::{expressions, term_holds, tolerated};
 use super::topology;
 
 const ZONE: &str = "topology.kubernetes.io/zone";

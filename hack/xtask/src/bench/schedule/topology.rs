@@ -1,6 +1,6 @@
 //! Are pods as near, as far apart and as evenly spread as they ask for?
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
