@@ -13,7 +13,7 @@ use super::strategy::Strategy;
 use super::till::{Count, Till};
 use super::{Budget, Schedule, Spot, explain, finish, volumes};
 use crate::requirements::Text;
-use crate::snapshot::{HostPort, PodId, PreferencePolicy, ShapeId, WhatIf};
+use crate::snapshot::{HostPort, PodId, PreferencePolicy, Shape, ShapeId, WhatIf};
 use crate::why::Why;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
@@ -24,6 +24,8 @@ pub(super) struct Run<'g> {
     pub(super) view: &'g WhatIf<'g>,
     pub(super) strategy: Strategy,
     pub(super) preferences: PreferencePolicy,
+    /// Who has to give up a wish waits until everybody who has not is served.
+    pub(super) patient: bool,
     pub(super) books: Books<'g>,
     pub(super) lots: Lots,
     pub(super) opens: Opens,
@@ -101,6 +103,7 @@ impl<'g> Run<'g> {
             view,
             strategy,
             preferences: ground.snapshot.options.preferences,
+            patient: false,
             books: Books::opened(
                 &ground.counters.base,
                 &ground.counters.totals,
@@ -128,9 +131,12 @@ impl<'g> Run<'g> {
 
     /// Serves everybody; `finish` makes the schedule of it.
     pub(super) fn served(mut self) -> Self {
-        let line = queue::line_up(&self.ground.pending, self.view);
+        let mut line = queue::line_up(&self.ground.pending, self.view);
         self.live = self.looked_at(&line);
-        let mut line = self.serve_in_turn(line);
+        if self.patient {
+            self.serve_by_wish(&mut line);
+        }
+        line = self.serve_in_turn(line);
         if self.may_look_again(&line) {
             self.standing = true;
             line = self.serve_in_turn(line);
@@ -190,16 +196,21 @@ impl<'g> Run<'g> {
 
     /// Is somebody without a place, while others may have taken more than they need?
     pub(super) fn leaves_out_for_a_preference(&self) -> bool {
-        let prefers = |id: &PodId| {
-            let shape = self.ground.snapshot.pods.shape_of(*id);
-            let soft = shape.spreads.iter().any(|spread| !spread.hard);
-            let liked = shape.preferred_near.len() + shape.preferred_apart.len();
-            soft || liked + shape.preferred.len() > 0
-        };
-        let mut waiting = self.ground.pending.iter().chain(self.view.extra);
         self.preferences == PreferencePolicy::Respect
             && !self.refused.is_empty()
-            && waiting.any(prefers)
+            && self.waiting().any(Shape::prefers)
+    }
+
+    /// Could somebody have to give something up?
+    pub(super) fn has_wishes(&self) -> bool {
+        let chooses = |shape: &Shape| shape.terms.len() > 1 || shape.prefers();
+        self.ground.soft_taints || self.waiting().any(chooses)
+    }
+
+    fn waiting(&self) -> impl Iterator<Item = &Shape> {
+        let pods = &self.ground.snapshot.pods;
+        let waiting = self.ground.pending.iter().chain(self.view.extra);
+        waiting.map(|id| pods.shape_of(*id))
     }
 
     /// What it achieved, read with the lots its claims are in.
@@ -219,6 +230,30 @@ impl<'g> Run<'g> {
             unpriced,
             price,
         }
+    }
+
+    /// Everybody's first wish, then everybody's second, and so on.
+    fn serve_by_wish(&mut self, line: &mut Vec<Queued>) {
+        let (ground, preferences) = (self.ground, self.preferences);
+        let attempts = |queued: &Queued| {
+            let shape = ground.snapshot.pods.shape(queued.shape);
+            let hopeless = !queue::hopeless(shape).is_empty();
+            let attempts = relax::attempts(shape, preferences, ground.soft_taints);
+            attempts.ok().filter(|_| !hopeless).unwrap_or_default()
+        };
+        let attempts: Vec<Vec<Attempt>> = line.iter().map(attempts).collect();
+        let wishes = attempts.iter().map(Vec::len).max().unwrap_or(0);
+        for wish in 0..wishes {
+            for (queued, attempts) in line.iter_mut().zip(&attempts) {
+                let Some(attempt) = attempts.get(wish).filter(|_| !queued.pods.is_empty()) else {
+                    continue;
+                };
+                let wanted = self.wanted(queued.shape);
+                let without = self.place(&wanted, attempt, &queued.pods).len();
+                queued.pods.drain(..queued.pods.len() - without);
+            }
+        }
+        line.retain(|queued| !queued.pods.is_empty());
     }
 
     /// Gives the pods of one shape their places, as far as there are any.

@@ -24,6 +24,15 @@ pub(super) enum Strategy {
     Even,
 }
 
+/// How a run goes about it.
+#[derive(Clone, Copy)]
+struct Way {
+    strategy: Strategy,
+    /// Who has to give up a wish waits until everybody who has not is served.
+    patient: bool,
+    preferences: PreferencePolicy,
+}
+
 /// Claims cost more than their price: each boots, joins and carries its own daemons, and pods that may share a node leave
 /// the scheduler less to get wrong. So much dearer, in hundredths, is as good as equal.
 pub(super) const NEAR: u64 = 3;
@@ -42,17 +51,24 @@ pub(super) fn best<'g>(ground: &'g Ground<'g>, view: &'g WhatIf<'g>, limits: Bud
         limits,
         runs: Vec::new(),
     };
-    let mut ways = vec![Strategy::Efficient];
-    tries.add(ways[0], false);
-    ways.extend(others(&tries.runs[0]));
-    for strategy in &ways[1..] {
-        tries.add(*strategy, false);
+    let mut ways = vec![Way {
+        strategy: Strategy::Efficient,
+        patient: false,
+        preferences: ground.snapshot.options.preferences,
+    }];
+    tries.add(ways[0]);
+    ways.extend(others(&tries.runs[0], ways[0]));
+    for way in &ways[1..] {
+        tries.add(*way);
     }
     let kept = tries.runs.len();
     // Nobody loses a place because somebody else would like another one.
     if ways.len() > 1 && tries.runs.iter().all(Run::leaves_out_for_a_preference) {
-        for strategy in ways {
-            tries.add(strategy, true);
+        for way in ways {
+            tries.add(Way {
+                preferences: PreferencePolicy::Ignore,
+                ..way
+            });
         }
     }
     tries.finish(kept)
@@ -68,7 +84,7 @@ struct Tries<'g> {
 
 impl Tries<'_> {
     /// One more, if as many steps are left as the first one took.
-    fn add(&mut self, strategy: Strategy, without_preferences: bool) {
+    fn add(&mut self, way: Way) {
         let left = Budget {
             steps: self.limits.steps.saturating_sub(self.steps()),
             ..self.limits
@@ -82,10 +98,9 @@ impl Tries<'_> {
         }
         // Lots are the same for all of them; each run finds what the others have cut.
         let lots = self.lots();
-        let mut run = Run::new(self.ground, self.view, left, (strategy, lots));
-        if without_preferences {
-            run.preferences = PreferencePolicy::Ignore;
-        }
+        let mut run = Run::new(self.ground, self.view, left, (way.strategy, lots));
+        run.preferences = way.preferences;
+        run.patient = way.patient;
         self.runs.push(run.served());
     }
 
@@ -121,10 +136,10 @@ impl Tries<'_> {
 }
 
 /// What else is worth a try.
-fn others(first: &Run<'_>) -> &'static [Strategy] {
+fn others(first: &Run<'_>, way: Way) -> Vec<Way> {
     let bought: usize = first.opens.list.iter().map(|open| open.pods.len()).sum();
     let placed = first.schedule.placements.len();
-    if placed > CROWD || !first.could_differ() {
+    let strategies: &[Strategy] = if placed > CROWD || !first.could_differ() {
         &[]
     } else if bought > MANY {
         &[Strategy::Exact]
@@ -132,7 +147,22 @@ fn others(first: &Run<'_>) -> &'static [Strategy] {
         &[Strategy::Exact, Strategy::Largest]
     } else {
         &[Strategy::Exact, Strategy::Largest, Strategy::Even]
+    };
+    let other = |strategy: &Strategy| Way {
+        strategy: *strategy,
+        ..way
+    };
+    let mut ways: Vec<Way> = strategies.iter().map(other).collect();
+    if let Some(even) = ways.last().copied()
+        && even.strategy == Strategy::Even
+        && first.has_wishes()
+    {
+        ways.push(Way {
+            patient: true,
+            ..even
+        });
     }
+    ways
 }
 
 /// The position of the plan to take. None is taken that is dearer than filling evenly.

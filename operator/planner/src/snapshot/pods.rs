@@ -214,6 +214,13 @@ impl Pods {
 }
 
 impl Shape {
+    /// Is there something it would like but can do without?
+    pub fn prefers(&self) -> bool {
+        let soft = self.spreads.iter().any(|spread| !spread.hard);
+        let liked = self.preferred_near.len() + self.preferred_apart.len();
+        soft || liked + self.preferred.len() > 0
+    }
+
     /// Each pod counts as one of `pods`; selectors take the pod's own labels where they ask for them.
     fn resolve(&mut self) {
         let requests = std::mem::take(&mut self.requests);

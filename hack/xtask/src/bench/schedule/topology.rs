@@ -87,18 +87,20 @@ fn domain<'a>(world: &'a World<'_>, spot: usize, key: &str) -> Option<&'a str> {
     }
 }
 
-/// Pods that the term's selector matches, by domain.
+/// Pods that the term's selector matches on these spots, by domain.
 fn counts<'a>(
     world: &'a World<'_>,
     classes: &[Class],
     one: &Asked<'_>,
+    on: impl Fn(usize) -> bool,
 ) -> BTreeMap<&'a str, usize> {
     let key = text(one.term, "/topologyKey");
     let mut counts = BTreeMap::new();
     let matching = classes.iter().filter(|class| {
         class.namespace == one.namespace && selects(one.term.get("labelSelector"), &class.labels)
     });
-    for (spot, count) in matching.flat_map(|class| &class.on) {
+    let counted = matching.flat_map(|class| &class.on);
+    for (spot, count) in counted.filter(|(spot, _)| on(**spot)) {
         if let Some(domain) = domain(world, *spot, key) {
             *counts.entry(domain).or_default() += count;
         }
@@ -112,7 +114,7 @@ fn is_self(world: &World<'_>, one: &Asked<'_>, pod: usize) -> usize {
 }
 
 fn apart(world: &World<'_>, classes: &[Class], one: &Asked<'_>, wrong: &mut Vec<String>) {
-    let counts = counts(world, classes, one);
+    let counts = counts(world, classes, one, |_| true);
     let key = text(one.term, "/topologyKey");
     for pod in &one.pods {
         let place = domain(world, world.spot_of[pod], key);
@@ -128,7 +130,7 @@ fn apart(world: &World<'_>, classes: &[Class], one: &Asked<'_>, wrong: &mut Vec<
 }
 
 fn near(world: &World<'_>, classes: &[Class], one: &Asked<'_>, wrong: &mut Vec<String>) {
-    let counts = counts(world, classes, one);
+    let counts = counts(world, classes, one, |_| true);
     let key = text(one.term, "/topologyKey");
     let mut askers: BTreeMap<&str, usize> = BTreeMap::new();
     for pod in &one.pods {
@@ -160,43 +162,55 @@ fn runs_already(world: &World<'_>, one: &Asked<'_>) -> bool {
     })
 }
 
-/// Only where all pods that count also ask: others may come later and spoil it, as Kubernetes allows.
+/// Only where all new pods that count also ask: others may come later and spoil it, as Kubernetes allows.
+///
+/// Pods can be bound one by one without ever passing the skew exactly if, in the end, no domain that got some is that far
+/// above the emptiest.
 fn spread(world: &World<'_>, classes: &[Class], one: &Asked<'_>, wrong: &mut Vec<String>) {
-    let counts = counts(world, classes, one);
-    let all: usize = counts.values().sum();
-    let asking = one
-        .pods
-        .iter()
-        .filter(|pod| is_self(world, one, **pod) == 1)
-        .count();
     let key = text(one.term, "/topologyKey");
     let skew = one.term.get("maxSkew").and_then(Value::as_u64).unwrap_or(1);
-    if asking != all || all == 0 {
+    let is_new = |pod: &usize| text(world.pods[*pod], "/spec/nodeName").is_empty();
+    let counted = |pod: &usize| {
+        text(world.pods[*pod], "/metadata/namespace") == one.namespace
+            && is_self(world, one, *pod) == 1
+    };
+    let asking = one.pods.iter().filter(|pod| counted(pod));
+    let new = world
+        .spot_of
+        .keys()
+        .filter(|pod| is_new(pod) && counted(pod));
+    if asking.clone().count() != new.count() {
         return;
     }
-    let spec = world.pods[one.pods[0]].get("spec").unwrap_or(&Value::Null);
-    // As kube-scheduler does: the places that have nodes, which the pod may go to and which have all labels it spreads by.
-    let hard = |term: &&Value| text(term, "/whenUnsatisfiable") == "DoNotSchedule";
-    let terms = list(world.pods[one.pods[0]], "/spec/topologySpreadConstraints");
-    let keys: Vec<&str> = terms
-        .iter()
-        .filter(hard)
-        .map(|term| text(term, "/topologyKey"))
-        .collect();
-    let compared = (0..world.spots.len()).filter(|spot| {
-        selected(spec, &world.spots[*spot].labels)
-            && keys.iter().all(|key| domain(world, *spot, key).is_some())
-    });
-    let least = compared
+    let compared = compared(world, world.pods[one.pods[0]]);
+    let counts = counts(world, classes, one, |spot| compared[spot]);
+    let least = (0..world.spots.len())
+        .filter(|spot| compared[*spot])
         .filter_map(|spot| domain(world, spot, key))
         .map(|place| counts.get(place).copied().unwrap_or(0))
         .min()
         .unwrap_or(0);
-    let most = counts.values().copied().max().unwrap_or(0);
+    let got_some = asking.filter_map(|pod| domain(world, world.spot_of[pod], key));
+    let most = got_some.filter_map(|place| counts.get(place)).max();
+    let most = most.copied().unwrap_or(0);
     if (most.saturating_sub(least)) as u64 > skew {
         wrong.push(format!(
             "{}: skew {most}-{least} above {skew}: {counts:?}",
             one.term
         ));
     }
+}
+
+/// By spot, as kube-scheduler does: places which the pod may go to and which have all labels it spreads by.
+fn compared(world: &World<'_>, pod: &Value) -> Vec<bool> {
+    let spec = pod.get("spec").unwrap_or(&Value::Null);
+    let terms = list(pod, "/spec/topologySpreadConstraints");
+    let hard = |term: &&Value| text(term, "/whenUnsatisfiable") == "DoNotSchedule";
+    let keys = terms.iter().filter(hard);
+    let keys: Vec<&str> = keys.map(|term| text(term, "/topologyKey")).collect();
+    let looked_at = |spot: usize| {
+        selected(spec, &world.spots[spot].labels)
+            && keys.iter().all(|key| domain(world, spot, key).is_some())
+    };
+    (0..world.spots.len()).map(looked_at).collect()
 }
