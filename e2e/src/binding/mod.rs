@@ -67,23 +67,13 @@ pub struct Sum {
     pub opened: usize,
     pub planned: usize,
     pub refused: usize,
-    /// Refused for a spread, and bound. Like Karpenter, the planner compares all domains that pools may sell in; a scheduler
-    /// compares those that have a node. Such a pod never waits: its scheduler has bound it before anybody plans for it.
-    pub stricter: Vec<String>,
     pub wrong: Vec<String>,
 }
 
 impl Sum {
-    /// No placement is refused; a refusal is too strict for one pod in a hundred at most, and for that one reason.
+    /// No placement is refused, and nobody is bound who was refused.
     pub fn agrees(&self) -> Result<()> {
         ensure!(self.wrong.is_empty(), "{:#?}", self.wrong);
-        ensure!(
-            self.stricter.len() * 100 <= self.refused,
-            "{} of {} refused: {:#?}",
-            self.stricter.len(),
-            self.refused,
-            self.stricter
-        );
         Ok(())
     }
 }
@@ -93,12 +83,8 @@ impl fmt::Display for Sum {
         let standing = self.nodes - self.opened;
         write!(
             f,
-            "{} cases: {} pods on {} planned and {standing} standing nodes, {} refused ({} of them bound by a laxer spread)",
-            self.cases,
-            self.planned,
-            self.opened,
-            self.refused,
-            self.stricter.len()
+            "{} cases: {} pods on {} planned and {standing} standing nodes, {} refused",
+            self.cases, self.planned, self.opened, self.refused,
         )
     }
 }
@@ -158,11 +144,7 @@ impl Round {
             if let Verdict::On(node) = &verdicts[&key(pod)] {
                 let why = why(cases, &key(pod));
                 let told = format!("{}: refused, but bound to {node}: {why}", key(pod));
-                if why.contains("SpreadUnmet: ") {
-                    sum.stricter.push(told);
-                } else {
-                    sum.wrong.push(told);
-                }
+                sum.wrong.push(told);
             }
         }
         sum.cases += cases.len();

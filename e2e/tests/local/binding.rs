@@ -15,7 +15,7 @@ async fn every_planned_pod_binds_and_every_refused_one_stays_pending() -> Result
     let cluster = control_plane.private(options()).await?;
     let client = cluster.client().await?;
     let began = Instant::now();
-    let seeds: Vec<u64> = (1..=200).collect();
+    let seeds: Vec<u64> = (1..=300).collect();
     let sum = play(&client, &seeds, Disks::Test).await?;
     println!("{sum}, in {:?}", began.elapsed());
     sum.agrees()
