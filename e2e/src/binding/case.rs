@@ -17,6 +17,7 @@ const TIE: &str = "example.test/tie";
 /// On pods and nodes: what belongs to one round.
 pub const ROUND: &str = "example.test/round";
 const HOSTNAME: &str = "kubernetes.io/hostname";
+const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// What is put into the cluster, in this order.
 pub struct Case {
@@ -37,6 +38,14 @@ pub struct Case {
 }
 
 impl Case {
+    /// May one of the new claims come up in one zone or another?
+    pub fn leaves_a_zone_open(&self) -> bool {
+        self.plan.claims.iter().any(|claim| {
+            let zone = claim.requirements.iter().find(|asked| asked.key == ZONE);
+            zone.is_none_or(|asked| asked.operator != "In" || asked.values.len() != 1)
+        })
+    }
+
     pub fn of(mut workload: Workload, seed: u64, round: &str, scratch: &Scratch) -> Result<Self> {
         let namespace = format!("case-{seed}");
         for object in &mut workload.objects {
