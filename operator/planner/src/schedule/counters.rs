@@ -6,6 +6,7 @@
 use super::domains::{Domains, KeyId, NONE, single};
 use super::existing::Rooms;
 use super::relax;
+use crate::labels::WellKnown;
 use crate::requirements::{Requirement, Requirements, Text, Undefined};
 use crate::snapshot::{Namespace, PodTerm, Policy, Selector, Shape, Snapshot, Spread};
 use crate::taints::{self, Preferred, Taint, Toleration};
@@ -135,7 +136,18 @@ impl Counters {
         taints: &[Taint],
     ) -> bool {
         let filter = self.list[counter as usize].filter.as_ref();
-        filter.is_none_or(|filter| filter.passes(place, taints))
+        filter.is_none_or(|filter| filter.passes((place, taints), Undefined::Refused))
+    }
+
+    /// Could such a node be looked at, once all its labels are decided?
+    pub(super) fn could_pass(
+        &self,
+        counter: CounterId,
+        (place, taints): (&Requirements, &[Taint]),
+        known: &WellKnown,
+    ) -> bool {
+        let filter = self.list[counter as usize].filter.as_ref();
+        filter.is_none_or(|filter| filter.passes((place, taints), Undefined::WellKnown(known)))
     }
 
     /// Where in its counts a counter keeps this room; `NONE` if it does not.
@@ -166,7 +178,7 @@ impl Counters {
             let passes = |filter: &Filter| {
                 let kinds = rooms.kinds();
                 kinds
-                    .map(|(place, taints)| filter.passes(place, taints))
+                    .map(|kind| filter.passes(kind, Undefined::Refused))
                     .collect()
             };
             let kinds: Option<Vec<bool>> = counter.filter.as_ref().map(passes);
@@ -211,8 +223,8 @@ impl Counters {
 }
 
 impl Filter {
-    fn passes(&self, place: &Requirements, taints: &[Taint]) -> bool {
-        let fits = |way: &Requirements| place.compatible(way, Undefined::Refused).is_ok();
+    fn passes(&self, (place, taints): (&Requirements, &[Taint]), open: Undefined<'_>) -> bool {
+        let fits = |way: &Requirements| place.compatible(way, open).is_ok();
         let tolerated = |tolerations: &Vec<Toleration>| {
             taints::first_untolerated(taints, tolerations, Preferred::Accept).is_none()
         };

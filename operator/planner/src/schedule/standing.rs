@@ -7,6 +7,8 @@
 use super::ask::Ask;
 use super::counters::CounterId;
 use super::domains::{KeyId, NONE, OPEN};
+use super::lots::LotId;
+use super::opens::Open;
 use super::queue::Queued;
 use super::rules::Says;
 use super::run::Run;
@@ -67,7 +69,8 @@ impl Run<'_> {
                 *stands = true;
             }
         }
-        for open in &self.opens.list {
+        let seen = |open: &&Open| self.may_see(counter, open.lot);
+        for open in self.opens.list.iter().filter(seen) {
             // Where a claim is not decided it may come to stand anywhere.
             match self.lots.list[open.lot as usize].domains[key] {
                 OPEN => {
@@ -76,7 +79,7 @@ impl Run<'_> {
                     }
                 }
                 NONE => {}
-                domain => stand[domain as usize] |= self.sees_lot(counter, open.lot),
+                domain => stand[domain as usize] = true,
             }
         }
         stand
@@ -93,7 +96,7 @@ impl Run<'_> {
         let opens = opens.filter(|(_, open)| {
             let domains = &self.lots.list[open.lot as usize].domains;
             let labelled = keys.iter().all(|key| domains[*key] != NONE);
-            labelled && (self.is_undecided(open.lot) || self.sees_lot(counter, open.lot))
+            labelled && self.may_see(counter, open.lot)
         });
         let opens = opens.map(|(at, _)| super::index(ground.rooms.len() + at));
         let (mut hosts, mut least) = (0, u32::MAX);
@@ -108,18 +111,14 @@ impl Run<'_> {
         }
     }
 
-    /// Could it still come to pass a filter that it does not pass now?
-    fn is_undecided(&self, lot: super::lots::LotId) -> bool {
-        self.lots.list[lot as usize].domains.contains(&OPEN)
-    }
-
-    fn sees_lot(&self, counter: CounterId, lot: super::lots::LotId) -> bool {
+    /// Does a claim of the lot pass the counter's filter, or could it when all its labels are decided?
+    fn may_see(&self, counter: CounterId, lot: LotId) -> bool {
+        let ground = self.ground;
         let lot = &self.lots.list[lot as usize];
-        let taints = self.ground.stocks[lot.stock]
-            .as_ref()
-            .map_or(&[][..], |stock| &stock.pool.taints);
-        self.ground
-            .counters
-            .passes(counter, &lot.requirements, taints)
+        let stock = ground.stocks[lot.stock].as_ref();
+        stock.is_ok_and(|stock| {
+            let place = (&lot.requirements, &stock.pool.taints[..]);
+            ground.counters.could_pass(counter, place, stock.known)
+        })
     }
 }

@@ -64,3 +64,17 @@ fn who_wants_to_be_near_a_pod_placed_at_second_look_follows_it() {
     );
     refused(&world, 0);
 }
+
+#[test]
+fn a_claim_that_may_yet_become_what_the_spread_looks_at_is_compared() {
+    // The full claim in zone a may come up on the spot: then its zone has none of these pods.
+    refused(
+        "type t cpu=4 price=1 zones=a ct=spot,on-demand
+         type u cpu=4 price=9 zones=b ct=spot
+         pool p limit.nodes=2
+         pod here cpu=4 select.topology.kubernetes.io/zone=a
+         pod there cpu=2 select.topology.kubernetes.io/zone=b
+         pod web cpu=900m x3 label.app=web spread=zone:1:app=web select.karpenter.sh/capacity-type=spot",
+        2,
+    );
+}
