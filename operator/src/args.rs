@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand, ValueEnum};
 use jiff::SignedDuration;
 use planner::batch::{BatchSettings, Idle};
+use planner::snapshot::{MinValuesPolicy, PreferencePolicy};
 use runtime::lease::{BadTimings, Timings};
 use runtime::telemetry::{LogFormat, Telemetry};
 
@@ -98,6 +99,18 @@ pub struct Run {
         ignore_case = true
     )]
     pub min_values_policy: MinValues,
+    /// Are preferences of pods tried before they are given up, or not looked at?
+    #[arg(
+        long,
+        env = "PREFERENCE_POLICY",
+        value_enum,
+        default_value = "Respect",
+        ignore_case = true
+    )]
+    pub preference_policy: Preferences,
+    /// kube-scheduler's configuration file: its default topology constraints apply to pods that have none.
+    #[arg(long, env = "SCHEDULER_CONFIG", value_name = "FILE")]
+    pub scheduler_config: Option<PathBuf>,
 
     /// Change nothing in any cloud, and open no claims. What is under way is watched.
     #[arg(long, env = "JOINER_PAUSED")]
@@ -140,6 +153,32 @@ pub enum MinValues {
     Strict,
     #[value(name = "BestEffort")]
     BestEffort,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Preferences {
+    #[value(name = "Respect")]
+    Respect,
+    #[value(name = "Ignore")]
+    Ignore,
+}
+
+impl From<MinValues> for MinValuesPolicy {
+    fn from(asked: MinValues) -> Self {
+        match asked {
+            MinValues::Strict => Self::Strict,
+            MinValues::BestEffort => Self::BestEffort,
+        }
+    }
+}
+
+impl From<Preferences> for PreferencePolicy {
+    fn from(asked: Preferences) -> Self {
+        match asked {
+            Preferences::Respect => Self::Respect,
+            Preferences::Ignore => Self::Ignore,
+        }
+    }
 }
 
 impl Run {

@@ -11,6 +11,7 @@ use kube::Resource;
 use planner::ClusterId;
 use planner::batch::BatchSettings;
 use planner::lifecycle::liveness::Patience;
+use planner::snapshot::{MinValuesPolicy, PreferencePolicy, Spread};
 use runtime::dice::NoEntropy;
 use runtime::lease::Timings;
 use runtime::{Clock, Dice};
@@ -35,7 +36,10 @@ pub struct Settings {
     pub lease_name: String,
     pub timings: Timings,
     pub batch: BatchSettings,
-    pub min_values_strict: bool,
+    pub min_values: MinValuesPolicy,
+    pub preferences: PreferencePolicy,
+    /// For pods that ask for none.
+    pub spreads: Vec<Spread>,
     pub paused: bool,
     pub sweep_report_only: bool,
     pub sweep_interval: Duration,

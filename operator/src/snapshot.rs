@@ -14,7 +14,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use planner::labels::WellKnown;
-use planner::snapshot::{Daemon, MinValuesPolicy, Options, Pods, PoolState};
+use planner::snapshot::{Daemon, Options, Pods, PoolState, Spread};
 use planner::{Catalog, Snapshot, snapshot};
 
 use self::settle::{Rooms, Seen, is_unreadable};
@@ -35,6 +35,13 @@ pub enum Behind {
 /// By uid: how often planning ended before it came to this pod. Those go first.
 pub type PassedOver = BTreeMap<Arc<str>, u32>;
 
+/// What pods come with that is not written on them.
+struct Besides<'a> {
+    passed_over: &'a PassedOver,
+    /// For those that ask for no spread.
+    spreads: &'a [Spread],
+}
+
 pub async fn freeze(hub: &Hub) -> Result<Snapshot, Behind> {
     freeze_after(hub, &PassedOver::new()).await
 }
@@ -50,17 +57,18 @@ pub async fn freeze_after(hub: &Hub, passed_over: &PassedOver) -> Result<Snapsho
         .collect();
     let options = Options {
         well_known: well_known(&catalogs),
-        min_values: if hub.settings.min_values_strict {
-            MinValuesPolicy::Strict
-        } else {
-            MinValuesPolicy::BestEffort
-        },
+        min_values: hub.settings.min_values,
+        preferences: hub.settings.preferences,
         ..Options::default()
     };
     let mut frozen = Snapshot::empty(hub.clock.now());
     frozen.catalogs = catalogs;
     frozen.options = options;
-    Ok(fill(frozen, &hub.mirror, passed_over))
+    let besides = Besides {
+        passed_over,
+        spreads: &hub.settings.spreads,
+    };
+    Ok(fill(frozen, &hub.mirror, &besides))
 }
 
 /// Does any pod wait for a place? Cheap, unlike freezing.
@@ -69,7 +77,7 @@ pub fn somebody_waits(mirror: &Mirror) -> bool {
 }
 
 /// Takes capacity first and pods last: a pod that was bound meanwhile then counts once.
-fn fill(mut frozen: Snapshot, mirror: &Mirror, passed_over: &PassedOver) -> Snapshot {
+fn fill(mut frozen: Snapshot, mirror: &Mirror, besides: &Besides<'_>) -> Snapshot {
     let pools = mirror.pools.all();
     let ours = pools.iter().filter(|pool| ingest::pool::is_ours(pool));
     frozen.pools = ours
@@ -88,7 +96,7 @@ fn fill(mut frozen: Snapshot, mirror: &Mirror, passed_over: &PassedOver) -> Snap
         })
         .collect();
     let storage = storage(mirror);
-    frozen.pods = pods(mirror, &mut frozen, &storage, passed_over);
+    frozen.pods = pods(mirror, &mut frozen, &storage, besides);
     frozen.freeze()
 }
 
@@ -166,21 +174,20 @@ fn storage(mirror: &Mirror) -> Storage {
     storage
 }
 
-fn pods(
-    mirror: &Mirror,
-    frozen: &mut Snapshot,
-    storage: &Storage,
-    passed_over: &PassedOver,
-) -> Pods {
+fn pods(mirror: &Mirror, frozen: &mut Snapshot, storage: &Storage, besides: &Besides<'_>) -> Pods {
     let known = &frozen.options.well_known;
     let mut rooms = Rooms::new(&mut frozen.nodes, storage);
     let mut list = Vec::new();
     for pod in mirror.pods.all() {
         let Some(mut seen) = seen(&pod) else { continue };
-        let Some(shape) = ingest::pod::shape(&pod, known) else {
+        let Some(mut shape) = ingest::pod::shape(&pod, known) else {
             continue;
         };
-        seen.pod.passed_over = passed_over.get(&seen.pod.uid).copied().unwrap_or(0);
+        if shape.spreads.is_empty() {
+            shape.spreads = ingest::defaults::given(besides.spreads, &pod);
+        }
+        let times = besides.passed_over.get(&seen.pod.uid).copied();
+        seen.pod.passed_over = times.unwrap_or(0);
         let kept = rooms.settle(seen, Cow::Owned(shape));
         list.extend(kept.map(|(pod, shape)| (pod, shape.into_owned())));
     }

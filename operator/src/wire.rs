@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use cloud::Provider;
 use cloud::class::conditions;
 use cloud::transport::wire::{Trust, Wire};
@@ -24,7 +24,7 @@ use runtime::telemetry::LogFilter;
 use runtime::{Clock, Dice, lease, shutdown};
 use tokio_util::sync::CancellationToken;
 
-use crate::args::{MinValues, Run, signed};
+use crate::args::{Run, signed};
 use crate::bootstrap::Reach;
 use crate::hub::Settings;
 use crate::providers::{CannotOpen, ClassSecrets, Open};
@@ -92,7 +92,10 @@ pub fn settings(args: &Run) -> anyhow::Result<Settings> {
         lease_name: args.leader_election_name.clone(),
         timings: args.timings()?,
         batch: args.batch(),
-        min_values_strict: args.min_values_policy == MinValues::Strict,
+        min_values: args.min_values_policy.into(),
+        preferences: args.preference_policy.into(),
+        spreads: crate::plan::defaults::read(args.scheduler_config.as_deref())
+            .map_err(|trouble| anyhow!("--scheduler-config: {trouble}"))?,
         paused: args.paused,
         sweep_report_only: args.sweep_report_only,
         sweep_interval: args.sweep_interval,

@@ -18,6 +18,7 @@ use operator::{CannotOpen, ClassSecrets, Open, Settings, World};
 use planner::ClusterId;
 use planner::batch::{BatchSettings, Idle};
 use planner::lifecycle::liveness::Patience;
+use planner::snapshot::Options;
 use runtime::lease::Timings;
 use runtime::metrics::Metrics;
 use runtime::readiness::Readiness;
@@ -153,7 +154,9 @@ fn settings() -> Settings {
             idle: Idle::UpTo(SignedDuration::from_secs(1)),
             max: SignedDuration::from_secs(10),
         },
-        min_values_strict: true,
+        min_values: Options::default().min_values,
+        preferences: Options::default().preferences,
+        spreads: Vec::new(),
         paused: false,
         sweep_report_only: false,
         sweep_interval: Duration::from_mins(2),

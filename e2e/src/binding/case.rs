@@ -5,8 +5,8 @@
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use operator::args::MinValues;
-use operator::plan::{Asked, Output, Plan, Preferences, answer};
+use operator::args::{MinValues, Preferences};
+use operator::plan::{Asked, Output, Plan, answer};
 use serde_json::{Map, Value, json};
 use xtask::bench::schedule::workload::Workload;
 

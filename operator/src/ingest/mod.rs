@@ -4,6 +4,7 @@
 
 pub mod budget;
 pub mod claim;
+pub mod defaults;
 pub mod file;
 pub mod node;
 pub mod pod;

@@ -1,29 +1,16 @@
-//! Which spreads does the cluster give to pods that ask for none?
-//!
-//! From kube-scheduler's own configuration file. Services and ReplicaSets, which say whom the scheduler counts, are not part of
-//! the input, so the pods of one owner are told by the labels they share.
+//! Which spreads does kube-scheduler's configuration file give to pods that ask for none?
 
 use std::fs;
 use std::path::Path;
 
-use k8s_openapi::api::core::v1::{Pod, TopologySpreadConstraint};
-use kube::ResourceExt;
-use planner::snapshot::{Selector, Spread};
-use planner::{Operator, Requirement};
+use k8s_openapi::api::core::v1::TopologySpreadConstraint;
+use planner::snapshot::Spread;
 use serde::Deserialize;
 
 use super::field::typed;
 use super::read::parse;
 use super::trouble::{Place, Trouble};
 use crate::ingest;
-
-/// Labels that tell the pods of one owner apart.
-const OWN: [&str; 4] = [
-    "statefulset.kubernetes.io/pod-name",
-    "apps.kubernetes.io/pod-index",
-    "batch.kubernetes.io/job-completion-index",
-    "controller-revision-hash",
-];
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -57,7 +44,7 @@ struct Arguments {
 }
 
 /// The default constraints of the first profile that has some.
-pub(super) fn read(path: Option<&Path>) -> Result<Vec<Spread>, Trouble> {
+pub fn read(path: Option<&Path>) -> Result<Vec<Spread>, Trouble> {
     let Some(path) = path else {
         return Ok(Vec::new());
     };
@@ -117,27 +104,4 @@ fn system() -> Vec<Spread> {
         soft("kubernetes.io/hostname", 3),
         soft("topology.kubernetes.io/zone", 5),
     ]
-}
-
-/// The constraints a pod gets that has none of its own; a pod without owner gets none.
-pub(super) fn given(defaults: &[Spread], pod: &Pod) -> Vec<Spread> {
-    let owned = pod
-        .owner_references()
-        .iter()
-        .any(|owner| owner.controller == Some(true));
-    let shared = pod
-        .labels()
-        .iter()
-        .filter(|(key, _)| !OWN.contains(&key.as_str()));
-    let shared: Vec<Requirement> = shared
-        .filter_map(|(key, value)| Requirement::label(key, Operator::In, &[value]).ok())
-        .collect();
-    if !owned || shared.is_empty() {
-        return Vec::new();
-    }
-    let selector = Selector::new(shared);
-    defaults
-        .iter()
-        .map(|spread| spread.for_pods(selector.clone()))
-        .collect()
 }

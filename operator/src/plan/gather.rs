@@ -12,7 +12,6 @@ use planner::snapshot::{Daemon, Spread};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::defaults;
 use super::field::typed;
 use super::read::Document;
 use super::seen::{ClaimSeen, ClassSeen, NodeSeen, PodSeen, PoolSeen, Shapes};
@@ -144,7 +143,7 @@ impl Gathered {
         let mut shape =
             file::shape(pod, &self.well_known).map_err(|bad| self.misread(document, &bad))?;
         if shape.spreads.is_empty() {
-            shape.spreads = defaults::given(&self.defaults, pod);
+            shape.spreads = ingest::defaults::given(&self.defaults, pod);
         }
         if let (Some(why), true) = (shape.unreadable.first(), node.is_some()) {
             // A pod that waits is refused with its reason; one that runs takes room we would not know of.

@@ -3,7 +3,7 @@
 //! `joiner plan`: no cluster, no cloud, no clock but the one it is given. The same files give the same bytes.
 
 mod catalog;
-mod defaults;
+pub mod defaults;
 mod field;
 mod freeze;
 mod gather;
@@ -25,14 +25,13 @@ use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
 use jiff::Timestamp;
-use planner::snapshot::{MinValuesPolicy, PreferencePolicy};
 use planner::{Budget, Schedule, Snapshot, WhatIf, solve};
 
 pub use catalog::CatalogFile;
 pub use report::Plan;
 pub use trouble::Trouble;
 
-use crate::args::MinValues;
+use crate::args::{MinValues, Preferences};
 
 /// Reads objects as `kubectl get … -o yaml` prints them and a catalog of what can be bought, and prints the plan.
 ///
@@ -70,14 +69,6 @@ pub struct Asked {
 pub enum Output {
     Table,
     Json,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Preferences {
-    #[value(name = "Respect")]
-    Respect,
-    #[value(name = "Ignore")]
-    Ignore,
 }
 
 /// What was planned, and what a reader should know about the input.
@@ -136,14 +127,8 @@ pub fn answer(asked: &Asked, now: Timestamp) -> Result<Answer, Trouble> {
 /// The planner's options, as far as they come from flags.
 fn options(asked: &Asked) -> freeze::Flags {
     freeze::Flags {
-        min_values: match asked.min_values_policy {
-            MinValues::Strict => MinValuesPolicy::Strict,
-            MinValues::BestEffort => MinValuesPolicy::BestEffort,
-        },
-        preferences: match asked.preference_policy {
-            Preferences::Respect => PreferencePolicy::Respect,
-            Preferences::Ignore => PreferencePolicy::Ignore,
-        },
+        min_values: asked.min_values_policy.into(),
+        preferences: asked.preference_policy.into(),
     }
 }
 

@@ -3,12 +3,12 @@
 use jiff::Timestamp;
 use kube::ResourceExt;
 use planner::labels::ZONE;
-use planner::snapshot::PoolState;
+use planner::snapshot::{PoolState, Spread};
 use planner::{ResourceName, Snapshot};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, from_value, json};
 
-use super::{PassedOver, fill, somebody_waits};
+use super::{Besides, PassedOver, fill, somebody_waits};
 use crate::mirror::{Mirror, Store};
 
 fn put<K: ResourceExt + DeserializeOwned>(store: &Store<K>, object: Value) {
@@ -44,11 +44,15 @@ fn pod(name: &str, node: Option<&str>, spec: &Value) -> Value {
 }
 
 fn frozen(mirror: &Mirror) -> Snapshot {
-    fill(
-        Snapshot::empty(Timestamp::UNIX_EPOCH),
-        mirror,
-        &PassedOver::new(),
-    )
+    frozen_with(mirror, &PassedOver::new(), &[])
+}
+
+fn frozen_with(mirror: &Mirror, passed_over: &PassedOver, spreads: &[Spread]) -> Snapshot {
+    let besides = Besides {
+        passed_over,
+        spreads,
+    };
+    fill(Snapshot::empty(Timestamp::UNIX_EPOCH), mirror, &besides)
 }
 
 /// Each pod with its node, and whether it waits.
@@ -220,11 +224,36 @@ fn a_pod_that_was_passed_over_is_known_as_such() {
     let mirror = mirror();
     put(&mirror.pods, pod("waits", None, &json!({})));
     let passed_over = PassedOver::from([("waits".into(), 3)]);
-    let frozen = fill(
-        Snapshot::empty(Timestamp::UNIX_EPOCH),
-        &mirror,
-        &passed_over,
-    );
+    let frozen = frozen_with(&mirror, &passed_over, &[]);
     let (_, pod) = frozen.pods.members().next().unwrap();
     assert_eq!(pod.passed_over, 3);
+}
+
+#[test]
+fn only_pods_of_an_owner_that_ask_for_no_spread_get_the_clusters() {
+    let mirror = mirror();
+    let owned = |name: &str, spec: &Value| {
+        let mut pod = pod(name, None, spec);
+        pod["metadata"]["ownerReferences"] = json!([
+            { "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "web", "controller": true }]);
+        pod
+    };
+    let own = json!({ "topologySpreadConstraints": [{ "maxSkew": 7, "topologyKey": "rack",
+        "whenUnsatisfiable": "DoNotSchedule", "labelSelector": { "matchLabels": { "app": "web" } } }] });
+    put(&mirror.pods, owned("plain", &json!({})));
+    put(&mirror.pods, owned("spread", &own));
+    put(&mirror.pods, pod("alone", None, &json!({})));
+    let frozen = frozen_with(&mirror, &PassedOver::new(), &[Spread::new(ZONE, 1, None)]);
+    let keys = |name: &str| -> Vec<String> {
+        let (id, _) = frozen
+            .pods
+            .members()
+            .find(|(_, pod)| *pod.name == *name)
+            .unwrap();
+        let spreads = frozen.pods.shape_of(id).spreads.iter();
+        spreads.map(|spread| spread.key.to_string()).collect()
+    };
+    assert_eq!(keys("d/plain"), [ZONE]);
+    assert_eq!(keys("d/spread"), ["rack"]);
+    assert!(keys("d/alone").is_empty());
 }
