@@ -156,6 +156,9 @@ pub fn sentence(why: &Why) -> String {
             ),
             None => format!("pool {pool}: all {offerings} matching offerings are sold out"),
         },
+        Why::ReservationUsedUp { pool, offerings } => {
+            format!("pool {pool}: what is reserved is in use (matching offerings: {offerings})")
+        }
         Why::NothingLargeEnough {
             pool,
             resource,

@@ -302,6 +302,11 @@ const BAD_CATALOGS: &[(&str, &str, &[&str])] = &[
         &["offerings[0]", "borrowed"],
     ),
     (
+        "price: 0.0465",
+        "reservationCapacity: 3",
+        &["offerings[0].reservationCapacity", "reserved"],
+    ),
+    (
         "operator: In, values: [amd64]",
         "operator: Near, values: [amd64]",
         &["requirements[0]", "Near"],

@@ -113,6 +113,11 @@ pub enum Why {
         offerings: u32,
         until: Option<Timestamp>,
     },
+    /// All matching offerings are taken from reservations, and nothing is left of these.
+    ReservationUsedUp {
+        pool: Name,
+        offerings: u32,
+    },
     /// `types` of `of` types are short of this resource; the largest leaves `largest` after `daemons`.
     NothingLargeEnough {
         pool: Name,
@@ -219,7 +224,7 @@ pub enum Constraint {
 
 impl Why {
     /// Every word that `code` can say, in the order of the variants.
-    pub const CODES: [&'static str; 42] = [
+    pub const CODES: [&'static str; 43] = [
         "Contradiction",
         "UnknownConstraint",
         "OptedOut",
@@ -242,6 +247,7 @@ impl Why {
         "LabelConflict",
         "NoTypeWithLabel",
         "NothingAvailable",
+        "ReservationUsedUp",
         "NothingLargeEnough",
         "VolumeLimit",
         "HostPortTaken",
@@ -289,6 +295,7 @@ impl Why {
             Self::LabelConflict { .. } => "LabelConflict",
             Self::NoTypeWithLabel { .. } => "NoTypeWithLabel",
             Self::NothingAvailable { .. } => "NothingAvailable",
+            Self::ReservationUsedUp { .. } => "ReservationUsedUp",
             Self::NothingLargeEnough { .. } => "NothingLargeEnough",
             Self::VolumeLimit { .. } => "VolumeLimit",
             Self::HostPortTaken { .. } => "HostPortTaken",

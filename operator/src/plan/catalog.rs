@@ -88,7 +88,7 @@ pub struct OfferingEntry {
     pub price: Option<f64>,
     #[serde(default = "yes")]
     pub available: bool,
-    /// How many instances the reservation still holds; reserved offerings only.
+    /// How many instances can still be taken from the reservation; reserved offerings only. Absent: nobody counts them.
     #[serde(default)]
     pub reservation_capacity: Option<u32>,
 }
@@ -233,7 +233,11 @@ fn offered(name: &str, entry: &OfferingEntry, field: &str) -> Result<Vec<Offerin
         return Err((format!("{field}.requirements"), said));
     }
     let price = price(entry.price).map_err(|said| (format!("{field}.price"), said))?;
-    let empty = entry.reservation_capacity == Some(0);
+    let reserved = CapacityType::Reserved.as_str();
+    if entry.reservation_capacity.is_some() && !kinds.iter().any(|kind| &**kind == reserved) {
+        let said = "only offerings of capacity type reserved have one; remove it";
+        return Err((format!("{field}.reservationCapacity"), said.to_owned()));
+    }
     let mut all = Vec::new();
     for zone in zones {
         for kind in kinds {
@@ -242,11 +246,15 @@ fn offered(name: &str, entry: &OfferingEntry, field: &str) -> Result<Vec<Offerin
                     "{kind:?} is no capacity type; use on-demand, spot or reserved"
                 ))
             })?;
-            let gone = !entry.available || (empty && capacity_type == CapacityType::Reserved);
             let mut offering = Offering::new(name, zone, capacity_type);
             offering.price = price;
-            if gone {
+            if !entry.available {
                 offering.availability = Availability::Unavailable;
+            }
+            if let (CapacityType::Reserved, Some(left)) =
+                (capacity_type, entry.reservation_capacity)
+            {
+                offering = offering.reserved_in(format!("{name}/{zone}"), left);
             }
             all.push(offering);
         }

@@ -258,7 +258,8 @@ fn scope(why: &Why) -> (Option<&str>, Option<u32>) {
         Why::NothingLargeEnough { pool, types, .. } => (Some(pool), Some(*types)),
         Why::NothingAvailable {
             pool, offerings, ..
-        } => (Some(pool), Some(*offerings)),
+        }
+        | Why::ReservationUsedUp { pool, offerings } => (Some(pool), Some(*offerings)),
         Why::NoTypeWithLabel { pool, of, .. } => (Some(pool), Some(*of)),
         Why::PoolNotReady { pool, .. }
         | Why::PoolPaused { pool }

@@ -71,6 +71,7 @@ one_of_each! {
         of: 12,
     },
     Why::NothingAvailable { .. } => Why::NothingAvailable { pool: pool(), offerings: 3, until: Some(noon()) },
+    Why::ReservationUsedUp { .. } => Why::ReservationUsedUp { pool: pool(), offerings: 2 },
     Why::NothingLargeEnough { .. } => Why::NothingLargeEnough {
         pool: pool(),
         resource: ResourceName::Cpu,

@@ -49,6 +49,16 @@ pub struct Offering {
     pub capacity_type: CapacityType,
     pub price: Option<Price>,
     pub availability: Availability,
+    /// What its instances are taken from, if somebody counts them.
+    pub reservation: Option<Reservation>,
+}
+
+/// Instances that are paid for already, used or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reservation {
+    /// Offerings of one name, in whatever catalog, share it.
+    pub name: Arc<str>,
+    pub left: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +95,7 @@ pub struct Catalog {
 pub enum BadCatalog {
     #[error("instance type {0} is listed twice; give each a name of its own")]
     TypeTwice(Arc<str>),
-    #[error("offering {0} is listed twice")]
+    #[error("offering {0} is listed twice; write it once")]
     OfferingTwice(String),
     #[error("offering {offering} is of instance type {instance_type}, which is not in the catalog")]
     TypeMissing {
@@ -261,6 +271,7 @@ impl Offering {
             capacity_type,
             price: None,
             availability: Availability::Available,
+            reservation: None,
         }
     }
 
@@ -276,12 +287,26 @@ impl Offering {
         self
     }
 
+    #[must_use]
+    pub fn reserved_in(mut self, name: impl Into<Arc<str>>, left: u32) -> Self {
+        self.reservation = Some(Reservation {
+            name: name.into(),
+            left,
+        });
+        self
+    }
+
     pub fn is_available(&self, now: Timestamp) -> bool {
         match self.availability {
-            Availability::Available => true,
-            Availability::UnavailableUntil(until) => until <= now,
+            Availability::Available => !self.is_used_up(),
+            Availability::UnavailableUntil(until) => until <= now && !self.is_used_up(),
             Availability::Unavailable => false,
         }
+    }
+
+    /// All its reservation had is in use.
+    pub fn is_used_up(&self) -> bool {
+        self.reservation.as_ref().is_some_and(|one| one.left == 0)
     }
 
     fn key(&self) -> (&str, &str, CapacityType) {

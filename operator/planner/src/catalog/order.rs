@@ -1,9 +1,10 @@
 //! Which offering is bought first?
 //!
-//! Known prices before unknown ones, cheaper before dearer; unknown ones by vCPU, memory and name. Offerings whose
-//! prices tie share a rank: within a rank the zone with the fewest nodes of the pool wins, then the name.
+//! What is reserved comes first: it is paid for. Then known prices before unknown ones, cheaper before dearer; unknown ones
+//! by vCPU, memory and name. Offerings whose prices tie share a rank: within a rank the zone with the fewest nodes of the
+//! pool wins, then the name.
 
-use super::{Catalog, OfferingId, index};
+use super::{CapacityType, Catalog, OfferingId, index};
 use crate::price::Price;
 use crate::resources::ResourceName;
 
@@ -24,9 +25,11 @@ impl Ranking {
         let key = |at: usize| {
             let id = OfferingId(index(at));
             let capacity = &catalog.instance_type(catalog.type_of(id)).capacity;
+            let reserved = catalog.offering(id).capacity_type == CapacityType::Reserved;
             match price(id) {
-                Some(price) => (false, price.billionths(), 0, 0),
+                Some(price) => (!reserved, false, price.billionths(), 0, 0),
                 None => (
+                    !reserved,
                     true,
                     0,
                     capacity.get(&ResourceName::Cpu),

@@ -46,6 +46,7 @@ pub(super) fn refusal(run: &Run<'_>, wanted: &Wanted<'_>, attempts: &[Attempt]) 
                     till,
                     names: ground.columns.names(),
                     drivers: ground.columns.drivers(),
+                    reserves: &run.reserves,
                     asked: &wanted.amounts,
                 };
                 for way in &asked {
@@ -121,6 +122,8 @@ struct Desk<'d, 'a> {
     till: &'d Till,
     names: &'d [ResourceName],
     drivers: &'d [Text],
+    /// What is left of each reservation.
+    reserves: &'d [u32],
     asked: &'d [i64],
 }
 
@@ -172,6 +175,16 @@ impl Desk<'_, '_> {
             whys.push(Why::HostPortTaken {
                 pool: pool.clone(),
                 port: port.port,
+            });
+            return;
+        }
+        let offerings = fitting.len();
+        let has_left = |at: u32| self.reserves[at as usize] > 0;
+        fitting.retain(|id| stock.reserve_of(id).is_none_or(has_left));
+        if fitting.is_empty() {
+            whys.push(Why::ReservationUsedUp {
+                pool: pool.clone(),
+                offerings: super::index(offerings),
             });
             return;
         }
@@ -241,13 +254,19 @@ impl Desk<'_, '_> {
     }
 
     fn nothing_available(&self, matching: &Offerings) -> Why {
-        let until =
-            matching
-                .ids()
-                .filter_map(|id| match self.stock.catalog.offering(id).availability {
-                    Availability::UnavailableUntil(until) => Some(until),
-                    Availability::Available | Availability::Unavailable => None,
-                });
+        let catalog = self.stock.catalog;
+        if matching.ids().all(|id| catalog.offering(id).is_used_up()) {
+            return Why::ReservationUsedUp {
+                pool: self.stock.pool.name.clone(),
+                offerings: super::index(matching.len()),
+            };
+        }
+        let until = matching
+            .ids()
+            .filter_map(|id| match catalog.offering(id).availability {
+                Availability::UnavailableUntil(until) => Some(until),
+                Availability::Available | Availability::Unavailable => None,
+            });
         let offerings = u32::try_from(matching.len()).unwrap_or(u32::MAX);
         Why::NothingAvailable {
             pool: self.stock.pool.name.clone(),

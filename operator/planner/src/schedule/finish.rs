@@ -7,7 +7,7 @@ use super::opens::Open;
 use super::run::Run;
 use super::stock::Stock;
 use super::till::Till;
-use crate::catalog::OfferingId;
+use crate::catalog::{Offering, OfferingId};
 use crate::labels;
 use crate::requirements::{Requirement, Requirements};
 use crate::resources::Resources;
@@ -82,7 +82,8 @@ pub(super) fn openings(run: &mut Run<'_>) -> Vec<Opening> {
 fn carrying(run: &Run<'_>, stock: &Stock<'_>, till: &Till, open: &Open) -> FixedBitSet {
     let ladder = &run.lots.list[open.lot as usize].ladder;
     let mut set = FixedBitSet::with_capacity(ladder.len());
-    for (at, rung) in ladder.iter().enumerate().skip(open.rung) {
+    let rungs = ladder.iter().enumerate().skip(open.rung);
+    for (at, rung) in rungs.filter(|(_, rung)| rung.reserve == open.reserve) {
         let fits = stock.carries(rung.kind, &open.total, &open.ports)
             && (!stock.limited || till.within_limits(&stock.capacity[rung.kind], &open.held));
         set.set(at, fits);
@@ -119,12 +120,7 @@ impl Label {
         (lot, carrying, _): &(LotId, FixedBitSet, Vec<u32>),
     ) -> Self {
         let lot = &run.lots.list[*lot as usize];
-        let mut kinds = vec![false; stock.free.len()];
-        for at in carrying.ones() {
-            kinds[lot.ladder[at].kind] = true;
-        }
-        let mut offerings = lot.offerings.clone();
-        offerings.retain(|id| kinds[stock.type_of(id)]);
+        let offerings = lot.sold_on(stock, carrying.ones().map(|at| &lot.ladder[at]));
         let crowd = |zone: &str| till.crowd_in(zone);
         let sorted = stock.ranking.sorted(stock.catalog, offerings.ids(), crowd);
         let max_types = run.ground.snapshot.options.max_types;
@@ -166,6 +162,9 @@ fn final_requirements(
     let mut requirements = asked.clone();
     requirements.remove(labels::HOSTNAME);
     let bought = offerings.iter().map(|id| stock.catalog.offering(*id));
+    if offerings.iter().any(|id| stock.reserve_of(*id).is_some()) {
+        return pinned(requirements, bought);
+    }
     let mut kinds: Vec<Arc<str>> = Vec::new();
     for offering in bought.clone() {
         kinds.push(offering.instance_type.clone());
@@ -180,6 +179,24 @@ fn final_requirements(
             .get(requirement.key())
             .and_then(Requirement::min_values);
         requirements.replace(requirement.with_min_values(min_values));
+    }
+    requirements
+}
+
+/// What holds an instance of a reservation is launched from that, whatever choice was asked for.
+fn pinned<'o>(
+    mut requirements: Requirements,
+    bought: impl Iterator<Item = &'o Offering> + Clone,
+) -> Requirements {
+    let kinds = bought.clone().map(|one| one.instance_type.clone());
+    let zones = bought.clone().map(|one| one.zone.clone());
+    let capacity = bought.map(|one| one.capacity_type.as_str());
+    for requirement in [
+        Requirement::one_of_shared(labels::INSTANCE_TYPE, kinds),
+        Requirement::one_of_shared(labels::ZONE, zones),
+        Requirement::one_of(labels::CAPACITY_TYPE, capacity),
+    ] {
+        requirements.replace(requirement);
     }
     requirements
 }

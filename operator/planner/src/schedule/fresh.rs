@@ -95,6 +95,7 @@ impl Run<'_> {
             ports: Vec::new(),
             attached: Vec::new(),
             held: nothing,
+            reserve: None,
             relaxed: fresh.relaxed,
             counted: false,
         });
@@ -142,6 +143,7 @@ impl Run<'_> {
             total: &total,
             ports: &ask.wanted.shape.ports,
             held: &nothing,
+            reserve: None,
         };
         let meant = self.meant_again(ask, lot, cargo, (cap, most))?;
         let growth = Growth {

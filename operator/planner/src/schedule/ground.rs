@@ -9,6 +9,7 @@ use super::domains::Domains;
 use super::existing::Rooms;
 use super::fill::{self, Quarter};
 use super::lots::{Goods, Lots};
+use super::reserves::Reserves;
 use super::run::Run;
 use super::stock::Stock;
 use super::strategy;
@@ -23,6 +24,7 @@ pub struct Ground<'a> {
     pub(super) columns: Columns,
     /// By pool weight; a pool that cannot sell keeps its reason.
     pub(super) stocks: Vec<Result<Stock<'a>, Why>>,
+    pub(super) reserves: Reserves,
     pub(super) rooms: Rooms,
     pub(super) domains: Domains,
     pub(super) counters: Counters,
@@ -53,8 +55,10 @@ impl<'a> Ground<'a> {
             .iter()
             .enumerate()
             .filter(|(_, pool)| pool.state != PoolState::Fixed);
+        let reserves = Reserves::of(snapshot);
+        let seen = (&columns, &landers[..], &reserves);
         let stocks: Vec<_> = selling
-            .map(|(at, _)| Stock::of(&view, PoolId(super::index(at)), &columns, &landers))
+            .map(|(at, _)| Stock::of(&view, PoolId(super::index(at)), seen))
             .collect();
         let domains = Domains::of(snapshot, &stocks, &rooms);
         let (counters, traits) = Counters::of(snapshot, &domains, &rooms);
@@ -69,6 +73,7 @@ impl<'a> Ground<'a> {
             columns,
             stocks,
             soft_taints: soft_pool || rooms.have_soft_taints(),
+            reserves,
             rooms,
             domains,
             counters,

@@ -6,6 +6,7 @@ use super::fill::conflict;
 use super::lots::{Lot, LotId, Rung};
 use super::min_values;
 use super::opens::{Open, Room};
+use super::reserves::ReserveId;
 use super::run::Run;
 use super::stock::Stock;
 use super::strategy::Strategy;
@@ -27,6 +28,8 @@ pub(super) struct Cargo<'c> {
     pub(super) ports: &'c [HostPort],
     /// What the claim holds of the pool's limits already.
     pub(super) held: &'c [i64],
+    /// The reservation the claim holds an instance of.
+    pub(super) reserve: Option<ReserveId>,
 }
 
 impl Run<'_> {
@@ -54,6 +57,7 @@ impl Run<'_> {
             total: &total,
             ports: &ports,
             held: &open.held,
+            reserve: open.reserve,
         };
         // What carries a claim carried all of it before: with limits out of the way no earlier rung does.
         let till = self.tills[self.lots.list[lot as usize].stock].as_ref();
@@ -138,19 +142,17 @@ impl Run<'_> {
             total: &open.total,
             ports: &open.ports,
             held: &open.held,
+            reserve: open.reserve,
         };
-        let (stock, till) = (&self.ground.stocks[lot.stock], &mut self.tills[lot.stock]);
-        let (Ok(stock), Some(till)) = (stock, till) else {
+        let Ok(stock) = &self.ground.stocks[lot.stock] else {
             return;
         };
         // A limit that was in the way may have been given back since: then a cheaper type can carry the claim again.
-        let from = if till.is_tight() { 0 } else { open.rung };
-        let carries = |rung: &Rung| {
-            stock.carries(rung.kind, cargo.total, cargo.ports)
-                && (!stock.limited || till.within_limits(&stock.capacity[rung.kind], cargo.held))
-        };
-        let rung = lot.ladder[from..].iter().position(carries);
-        let rung = rung.map_or(from, |at| from + at);
+        let tight = self.tills[lot.stock].as_ref().is_none_or(Till::is_tight);
+        let from = if tight { 0 } else { open.rung };
+        let rung = self.carrier((open.lot, from), cargo.total, cargo);
+        let rung = rung.unwrap_or(from);
+        let reserve = lot.ladder[rung].reserve;
         let free = stock.free[lot.ladder[rung].kind]
             .clone()
             .unwrap_or_default();
@@ -158,16 +160,34 @@ impl Run<'_> {
         if stock.limited {
             let held = match self.strategy {
                 Strategy::Even if open.held.iter().all(|held| *held == 0) => {
-                    most_capacity(stock, lot.ladder.iter().filter(|rung| carries(rung)))
+                    let carries = |rung: &&Rung| self.carries(lot, **rung, cargo.total, cargo);
+                    most_capacity(stock, lot.ladder.iter().filter(carries))
                 }
                 Strategy::Even => larger(&open.held, &stock.capacity[lot.ladder[rung].kind]),
                 _ => first_takes(stock, lot, rung, cargo),
             };
-            till.hold(&open.held, &held);
+            if let Some(till) = &mut self.tills[lot.stock] {
+                till.hold(&open.held, &held);
+            }
             self.opens.list[at].held = held;
         }
         self.opens.list[at].rung = rung;
         self.opens.update(at, &free, &any);
+        self.hold(at, reserve);
+    }
+
+    /// The claim takes from this reservation now, and no longer from the one before.
+    fn hold(&mut self, at: usize, reserve: Option<ReserveId>) {
+        let before = std::mem::replace(&mut self.opens.list[at].reserve, reserve);
+        if before == reserve {
+            return;
+        }
+        if let Some(before) = before {
+            self.reserves[before as usize] += 1;
+        }
+        if let Some(now) = reserve {
+            self.reserves[now as usize] = self.reserves[now as usize].saturating_sub(1);
+        }
     }
 
     /// The first rung of a lot, from one on, whose type carries this much.
@@ -190,6 +210,7 @@ impl Run<'_> {
             return false;
         };
         stock.carries(rung.kind, total, cargo.ports)
+            && self.has_left(rung.reserve, cargo.reserve)
             && (!stock.limited
                 || self.tills[lot.stock]
                     .as_ref()

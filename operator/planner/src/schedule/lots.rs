@@ -5,8 +5,9 @@
 
 use super::columns::Amounts;
 use super::domains::{Domains, KeyId, NONE, OPEN, single};
+use super::reserves::ReserveId;
 use super::stock::Stock;
-use crate::catalog::{OfferingId, Offerings};
+use crate::catalog::{CapacityType, OfferingId, Offerings};
 use crate::labels;
 use crate::requirements::{Requirement, Requirements, Text, Undefined};
 use crate::why::Why;
@@ -24,7 +25,7 @@ pub(super) struct Lot {
     pub(super) stock: usize,
     pub(super) requirements: Requirements,
     pub(super) offerings: Offerings,
-    /// One rung per type, cheapest first.
+    /// One rung per type and one per reservation, in buying order.
     pub(super) ladder: Vec<Rung>,
     /// By key: the domain, `OPEN` or `NONE`.
     pub(super) domains: Vec<u32>,
@@ -40,6 +41,8 @@ pub(super) struct Rung {
     /// Price in billionths; where nothing is priced the size takes its place.
     pub(super) cost: u64,
     pub(super) priced: bool,
+    /// What an instance of it is taken from.
+    pub(super) reserve: Option<ReserveId>,
 }
 
 #[derive(Default)]
@@ -233,6 +236,28 @@ impl Lot {
         lot
     }
 
+    /// The offerings that these rungs stand for.
+    pub(super) fn sold_on<'r>(
+        &self,
+        stock: &Stock<'_>,
+        rungs: impl Iterator<Item = &'r Rung>,
+    ) -> Offerings {
+        let mut kinds = vec![false; stock.free.len()];
+        let mut reserves: Vec<(usize, ReserveId)> = Vec::new();
+        for rung in rungs {
+            match rung.reserve {
+                Some(reserve) => reserves.push((rung.kind, reserve)),
+                None => kinds[rung.kind] = true,
+            }
+        }
+        let mut offerings = self.offerings.clone();
+        offerings.retain(|id| match stock.reserve_of(id) {
+            Some(reserve) => reserves.contains(&(stock.type_of(id), reserve)),
+            None => kinds[stock.type_of(id)],
+        });
+        offerings
+    }
+
     fn domain(&self, stock: &Stock<'_>, key: (KeyId, &Text), domains: &Domains) -> u32 {
         let (at, name) = key;
         if let Some(value) = single(self.requirements.get(name)) {
@@ -263,13 +288,18 @@ impl Lot {
     }
 }
 
-/// One rung per type, by the cheapest of its offerings; at equal cost the roomier type first.
+/// One rung per type, by the first of its offerings to be bought, and one per reservation; where that ties the roomier type
+/// comes first.
 fn ladder(stock: &Stock<'_>, offerings: &Offerings) -> Vec<Rung> {
+    let reserved =
+        |id: OfferingId| stock.catalog.offering(id).capacity_type == CapacityType::Reserved;
     let priced = offerings
         .ids()
         .any(|id| stock.prices[id.0 as usize].is_some());
     let cost = |id: OfferingId| match stock.prices[id.0 as usize] {
         Some(price) => price.billionths(),
+        // Paid for, whether somebody says how much or not.
+        None if reserved(id) => 0,
         None if priced => u64::MAX / 1024,
         None => {
             let capacity = &stock
@@ -286,15 +316,17 @@ fn ladder(stock: &Stock<'_>, offerings: &Offerings) -> Vec<Rung> {
             kind: stock.type_of(id),
             rank: stock.ranking.rank(id),
             cost: cost(id),
-            priced: stock.prices[id.0 as usize].is_some(),
+            priced: stock.prices[id.0 as usize].is_some() || reserved(id),
+            reserve: stock.reserve_of(id),
         };
-        match ladder.last_mut() {
-            Some(last) if last.kind == rung.kind => {
-                if rung.rank < last.rank {
-                    *last = rung;
-                }
-            }
-            _ => ladder.push(rung),
+        let alike = |other: &&mut Rung| other.kind == rung.kind && other.reserve == rung.reserve;
+        // Offerings of one type stand side by side.
+        let side = ladder.iter_mut().rev();
+        let known = side.take_while(|other| other.kind == rung.kind).find(alike);
+        match known {
+            Some(known) if known.rank <= rung.rank => {}
+            Some(known) => *known = rung,
+            None => ladder.push(rung),
         }
     }
     let room = |kind: usize| {

@@ -21,16 +21,11 @@ pub(super) fn unmet(run: &Run<'_>, lot: &Lot, total: &[i64], cargo: Cargo<'_>) -
     let Ok(stock) = &run.ground.stocks[lot.stock] else {
         return Vec::new();
     };
-    let mut offerings = lot.offerings.clone();
     let carrying = lot
         .ladder
         .iter()
         .filter(|rung| run.carries(lot, **rung, total, cargo));
-    let mut kinds = vec![false; stock.free.len()];
-    for rung in carrying {
-        kinds[rung.kind] = true;
-    }
-    offerings.retain(|id| kinds[stock.type_of(id)]);
+    let offerings = lot.sold_on(stock, carrying);
     unmet_by(stock, &lot.requirements, &offerings)
 }
 

@@ -26,6 +26,7 @@ mod narrow;
 mod opens;
 mod queue;
 mod relax;
+mod reserves;
 mod rules;
 mod run;
 mod standing;

@@ -5,6 +5,7 @@
 
 use super::columns::{Amounts, fits};
 use super::lots::LotId;
+use super::reserves::ReserveId;
 use crate::requirements::Text;
 use crate::snapshot::{HostPort, PodId, ShapeId};
 
@@ -28,6 +29,8 @@ pub(super) struct Open {
     pub(super) attached: Vec<Text>,
     /// What it holds of the pool's limits.
     pub(super) held: Amounts,
+    /// The reservation it holds an instance of.
+    pub(super) reserve: Option<ReserveId>,
     pub(super) relaxed: bool,
     /// Its zone is decided and counted.
     pub(super) counted: bool,

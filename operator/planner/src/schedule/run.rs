@@ -8,6 +8,7 @@ use super::lots::{LotId, Lots};
 use super::opens::Opens;
 use super::queue::{self, Queued};
 use super::relax::{self, Attempt};
+use super::reserves::ReserveId;
 use super::rules::Books;
 use super::strategy::Strategy;
 use super::till::{Count, Till};
@@ -31,6 +32,8 @@ pub(super) struct Run<'g> {
     pub(super) opens: Opens,
     /// By stock.
     pub(super) tills: Vec<Option<Till>>,
+    /// What is left of each reservation.
+    pub(super) reserves: Vec<u32>,
     /// One row per room.
     pub(super) free: Vec<i64>,
     pub(super) closed: Vec<bool>,
@@ -112,6 +115,7 @@ impl<'g> Run<'g> {
             lots,
             opens: Opens::with_width(ground.columns.width()),
             tills: ground.stocks.iter().zip(&ground.counts).map(till).collect(),
+            reserves: ground.reserves.left(),
             free: ground.rooms.free.clone(),
             closed: ground.rooms.list.iter().map(|room| room.closed).collect(),
             taken: IndexMap::default(),
@@ -363,6 +367,11 @@ impl<'g> Run<'g> {
             }
             waiting = &waiting[placed..];
         }
+    }
+
+    /// Can a claim take from the reservation, besides one that holds an instance of it already?
+    pub(super) fn has_left(&self, wanted: Option<ReserveId>, held: Option<ReserveId>) -> bool {
+        wanted.is_none_or(|at| wanted == held || self.reserves[at as usize] > 0)
     }
 
     pub(super) fn settle(&mut self, spot: Spot, pods: &[PodId]) {

@@ -5,6 +5,7 @@
 
 use super::columns::{Amounts, Columns, PLENTY};
 use super::daemons::{self, Lander, Load};
+use super::reserves::{ReserveId, Reserves};
 use crate::catalog::{Catalog, OfferingId, Offerings, Ranking, TypeId};
 use crate::labels::{self, WellKnown};
 use crate::price::Price;
@@ -21,6 +22,8 @@ pub(super) struct Stock<'a> {
     pub(super) ranking: Ranking,
     /// By offering.
     pub(super) prices: Vec<Option<Price>>,
+    /// By offering.
+    pub(super) reserves: Vec<Option<ReserveId>>,
     pub(super) known: &'a WellKnown,
     pub(super) template: Requirements,
     /// Offerings that meet the template, whether available or not.
@@ -45,8 +48,7 @@ impl<'a> Stock<'a> {
     pub(super) fn of(
         view: &WhatIf<'a>,
         id: PoolId,
-        columns: &Columns,
-        landers: &[Lander<'_>],
+        (columns, landers, reserves): (&Columns, &[Lander<'_>], &Reserves),
     ) -> Result<Self, Why> {
         let snapshot = view.base;
         let pool = snapshot.pool(id);
@@ -60,6 +62,9 @@ impl<'a> Stock<'a> {
             catalog,
             ranking,
             prices: every.map(|id| view.price(catalog_at, id)).collect(),
+            reserves: (catalog.offerings().iter())
+                .map(|offering| reserves.find(offering))
+                .collect(),
             known: &snapshot.options.well_known,
             template: template(pool, catalog),
             visible: catalog.none(),
@@ -84,6 +89,10 @@ impl<'a> Stock<'a> {
 
     pub(super) fn type_of(&self, id: OfferingId) -> usize {
         self.catalog.type_of(id).0 as usize
+    }
+
+    pub(super) fn reserve_of(&self, id: OfferingId) -> Option<ReserveId> {
+        self.reserves[id.0 as usize]
     }
 
     /// Works out for each type what the daemons take and what is left.

@@ -82,6 +82,9 @@ impl Why {
                     "ask for at most {most} of {resource}, or allow larger types in NodePool {pool}"
                 )
             }
+            Self::ReservationUsedUp { pool, .. } => {
+                format!("enlarge the reservation, or allow other capacity types in NodePool {pool}")
+            }
             Self::LimitReached { pool, resource, .. } => {
                 format!("raise limits.{resource} of NodePool {pool}")
             }

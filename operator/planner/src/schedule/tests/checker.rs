@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of how the plan was made. Domains are those of nodes that are there or will be, as kube-scheduler sees them.
 
+use crate::catalog::OfferingId;
 use crate::labels;
 use crate::resources::{ResourceName, Resources};
 use crate::schedule::{Schedule, Spot};
@@ -51,6 +52,7 @@ impl<'a> Checked<'a> {
         self.ports();
         self.room();
         self.limits();
+        self.reservations();
     }
 
     fn name(&self, spot: Spot) -> String {
@@ -367,6 +369,32 @@ impl<'a> Checked<'a> {
             for (name, limit) in pool.limits.iter().filter(|_| any) {
                 assert!(used.get(name) <= limit, "limit {name} of {}", pool.name);
             }
+        }
+    }
+
+    /// No reservation is used beyond what is left of it, and who uses one can become nothing else.
+    fn reservations(&self) {
+        let catalog = &self.snapshot.catalogs[0];
+        let mut used: BTreeMap<&str, u32> = BTreeMap::new();
+        for opening in &self.schedule.openings {
+            let of = |id: &OfferingId| catalog.offering(*id).reservation.as_ref();
+            let name = |id: &OfferingId| of(id).map(|one| one.name.as_ref());
+            let first = name(&opening.offerings[0]);
+            assert!(
+                opening.offerings.iter().all(|id| name(id) == first),
+                "{} mixes what is reserved with what is not",
+                opening.handle
+            );
+            *used.entry(first.unwrap_or("")).or_default() += 1;
+        }
+        // Offerings of one reservation may say different numbers: each of them holds.
+        for one in catalog
+            .offerings()
+            .iter()
+            .filter_map(|one| one.reservation.as_ref())
+        {
+            let used = used.get(one.name.as_ref()).copied().unwrap_or(0);
+            assert!(used <= one.left, "reservation {} is overdrawn", one.name);
         }
     }
 

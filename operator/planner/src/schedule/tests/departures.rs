@@ -70,6 +70,16 @@ fn a_nomination_lives_as_long_as_its_claim_can_still_become_a_node() {
 }
 
 #[test]
+fn a_reservation_that_is_used_up_keeps_nobody_waiting() {
+    // Upstream holds every reservation a claim could take until it is launched, and lets others wait for it.
+    check(
+        "type t cpu=2 reserved=a:1:0.1 reserved=b:1:0.1:other\ntype u cpu=2 price=1
+         pool heavy weight=9 need=ct:In:reserved\npool light need=ct:In:on-demand\npod web cpu=2 x3",
+        "web-1 -> heavy-0\nweb-2 -> heavy-1\nweb-3 -> light-0",
+    );
+}
+
+#[test]
 fn limits_on_nodes_are_consumed_within_one_run() {
     check(
         "type t cpu=2 price=1\npool p limit.nodes=2\npod web cpu=2 x3",

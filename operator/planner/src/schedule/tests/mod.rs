@@ -11,6 +11,7 @@ mod packing;
 mod placed;
 mod properties;
 mod refused;
+mod reserved;
 mod spreads;
 mod standing;
 mod suite;

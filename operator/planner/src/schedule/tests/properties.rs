@@ -15,12 +15,20 @@ fn type_line() -> impl Strategy<Value = String> {
         1..33_i64,
         prop::option::of(1..9_i64),
         prop::sample::select(vec!["a", "a,b", "a,b,c"]),
+        prop::sample::select(vec![
+            "",
+            "",
+            "",
+            " reserved=a:2",
+            " reserved=b:1:0.5:shared",
+            " reserved=a:3:2:shared reserved=c:1",
+        ]),
     )
-        .prop_map(|(cpu, memory, price, zones)| {
+        .prop_map(|(cpu, memory, price, zones, reserved)| {
             let price = price
                 .map(|price| format!(" price={price}"))
                 .unwrap_or_default();
-            format!("cpu={cpu} memory={memory}Gi zones={zones}{price}")
+            format!("cpu={cpu} memory={memory}Gi zones={zones}{price}{reserved}")
         })
 }
 
@@ -38,6 +46,7 @@ fn pod_line() -> impl Strategy<Value = String> {
         " prefer=3:zone:In:b prefer=9:zone:In:c",
         " volume=own:csi:b",
         " volume=shared:csi",
+        " select.karpenter.sh/capacity-type=reserved",
     ]);
     let others = prop::sample::select(vec![
         "",

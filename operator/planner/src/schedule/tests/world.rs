@@ -1,6 +1,6 @@
 //! A snapshot from a few words per line: `kind name word word …`. Numbers are enough where it does not matter.
 
-use crate::catalog::{Catalog, InstanceType, Offering};
+use crate::catalog::{CapacityType, Catalog, InstanceType, Offering};
 use crate::identity::ClassRef;
 use crate::labels;
 use crate::requirements::{Operator, Requirement};
@@ -353,7 +353,21 @@ fn offerings_of(line: &Line<'_>) -> Vec<Offering> {
             offerings.push(offering);
         }
     }
+    offerings.extend(line.all("reserved").map(|text| reserved(line.name, text)));
     offerings
+}
+
+/// `a:2:0.5:shared`: the zone, how many are left, the price if there is one, and the reservation if it is not the type's own.
+fn reserved(kind: &str, text: &str) -> Offering {
+    let parts: Vec<&str> = text.split(':').collect();
+    let name = parts.get(3).unwrap_or(&kind).to_string();
+    let mut offering = Offering::new(kind, parts[0], CapacityType::Reserved)
+        .reserved_in(name, parts[1].parse().unwrap());
+    offering.price = parts
+        .get(2)
+        .filter(|price| !price.is_empty())
+        .map(|price| price.parse().unwrap());
+    offering
 }
 
 fn pool(line: &Line<'_>) -> Pool {
