@@ -99,7 +99,7 @@ pub struct Run {
         ignore_case = true
     )]
     pub min_values_policy: MinValues,
-    /// Are preferences of pods tried before they are given up, or not looked at?
+    /// Respect tries preferences of pods before they are given up, Ignore does not look at them.
     #[arg(
         long,
         env = "PREFERENCE_POLICY",
