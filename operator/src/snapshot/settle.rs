@@ -10,15 +10,14 @@ use planner::snapshot::{Claim, Node, Pod, Shape};
 use planner::taints::lasting;
 use planner::{ResourceName, Resources, Taint, Why};
 
-use crate::ingest::volume::Storage;
+use crate::ingest::volume::{Mounted, Storage};
 
 /// A pod that uses room or asks for it.
 pub struct Seen {
     pub pod: Pod,
     /// Without one it waits.
     pub node: Option<Arc<str>>,
-    /// Volume claims it mounts, `namespace/name`.
-    pub claims: Vec<Arc<str>>,
+    pub claims: Vec<Mounted>,
     /// Lands on nodes by itself.
     pub daemon: bool,
     /// On its way out: takes room where it is, and counts for nobody's spread.
@@ -56,7 +55,7 @@ impl<'a> Rooms<'a> {
         shape: Cow<'s, Shape>,
     ) -> Option<(Pod, Cow<'s, Shape>)> {
         let Some(name) = &seen.node else {
-            let shape = self.with_volumes(shape, &seen.claims);
+            let shape = self.with_volumes(shape, &seen.claims, false);
             return Some((seen.pod, shape));
         };
         let Some(at) = self.at.get(name).copied() else {
@@ -67,7 +66,7 @@ impl<'a> Rooms<'a> {
         if shape.unreadable.iter().any(is_unreadable) {
             self.nodes[at].allocatable = Resources::new();
         }
-        let shape = self.with_volumes(shape, &seen.claims);
+        let shape = self.with_volumes(shape, &seen.claims, true);
         on_node(&mut self.nodes[at], seen, shape)
     }
 
@@ -76,10 +75,21 @@ impl<'a> Rooms<'a> {
         self.lost
     }
 
-    fn with_volumes<'s>(&self, mut shape: Cow<'s, Shape>, claims: &[Arc<str>]) -> Cow<'s, Shape> {
-        for claim in claims {
-            match self.storage.volume(claim) {
-                Ok(volume) => shape.to_mut().volumes.push(volume),
+    fn with_volumes<'s>(
+        &self,
+        mut shape: Cow<'s, Shape>,
+        mounted: &[Mounted],
+        runs: bool,
+    ) -> Cow<'s, Shape> {
+        for one in mounted {
+            match self.storage.volume(&one.claim) {
+                Ok(mut volume) => {
+                    // Wherever the pod goes next, it gets a new one there.
+                    if runs && one.ephemeral {
+                        volume.alternatives.clear();
+                    }
+                    shape.to_mut().volumes.push(volume);
+                }
                 Err(why) => shape.to_mut().unreadable.push(why),
             }
         }
