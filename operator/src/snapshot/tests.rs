@@ -215,6 +215,30 @@ fn a_daemon_nobody_can_read_stops_buying_and_says_so() {
     );
 }
 
+#[test]
+fn every_taint_of_a_node_that_is_nobodys_claim_counts() {
+    let mirror = mirror();
+    put(
+        &mirror.nodes,
+        json!({ "metadata": { "name": "n" }, "status": { "allocatable": { "cpu": "4" } },
+            "spec": { "taints": [{ "key": "node.kubernetes.io/not-ready", "effect": "NoSchedule" }] } }),
+    );
+    assert_eq!(frozen(&mirror).nodes[0].taints.len(), 1);
+}
+
+#[test]
+fn a_pod_that_has_finished_takes_nothing_and_counts_for_nobody() {
+    let mirror = mirror();
+    for phase in ["Succeeded", "Failed"] {
+        let mut done = pod(phase, Some("n"), &json!({}));
+        done["status"]["phase"] = json!(phase);
+        put(&mirror.pods, done);
+    }
+    let frozen = frozen(&mirror);
+    assert!(said(&frozen).is_empty());
+    assert_eq!(frozen.nodes[0].used.get(&ResourceName::Cpu), 0);
+}
+
 fn daemon(mirror: &Mirror, template: &Value) {
     put(
         &mirror.daemons,
