@@ -201,6 +201,21 @@ fn each_selector_of_nodes_compares_its_own_nodes() {
 }
 
 #[test]
+fn pods_that_ask_for_the_same_label_with_other_values_do_not_share_what_they_count() {
+    // Two blue pods run in a: the red ones do not see them, the blue ones go to b.
+    let old = "type t cpu=64 price=1 zones=a,b\npool r label.team=red\npool b label.team=blue\nnode n1 cpu=9 used=9 zone=a label.team=blue\nbound old label.app=web on=n1 x2\n";
+    let pods = |team: &str, pods: u32| {
+        format!("pod {team} cpu=1 label.app=web select.team={team} spread=zone:1:app=web x{pods}\n")
+    };
+    zones(&format!("{old}{}", pods("red", 4)), "2 2");
+    zones(&format!("{old}{}", pods("blue", 2)), "2");
+    zones(
+        &format!("{old}{}{}", pods("red", 4), pods("blue", 2)),
+        "2 4",
+    );
+}
+
+#[test]
 fn zones_a_pod_can_not_have_are_compared_as_soon_as_it_can() {
     let old = "type t cpu=64 price=1 zones=a,b,c\nnode n1 cpu=9 used=9 zone=a\nnode n2 cpu=9 used=9 zone=b\nnode n3 cpu=9 used=9 zone=c
         bound x label.app=web on=n1 x3\nbound y label.app=web on=n2 x3\n";

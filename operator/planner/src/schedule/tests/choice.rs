@@ -80,6 +80,20 @@ fn several_requirements_must_all_leave_enough(
     assert!(plan.contains(expected), "{expected} expected of\n{plan}");
 }
 
+/// A type may be several things, of which the pool admits only some.
+#[rstest]
+#[case("kubernetes.io/os:Exists::2", "web -> p-0")]
+#[case("kubernetes.io/os:In:linux|windows:2", "web -> p-0")]
+#[case("kubernetes.io/os:In:linux|darwin:2", "web: MinValuesUnmet")]
+#[case("kubernetes.io/os:NotIn:windows:2", "web: MinValuesUnmet")]
+fn only_values_that_the_pool_admits_are_a_choice(#[case] need: &str, #[case] expected: &str) {
+    let both = "type t cpu=2 price=1 label.kubernetes.io/os=linux|windows\n";
+    check(
+        &format!("{both}pool p need={need}\npod web cpu=1"),
+        expected,
+    );
+}
+
 #[test]
 fn only_types_that_carry_the_pods_are_a_choice() {
     let world = |cpu: u32| {
