@@ -283,10 +283,14 @@ pub fn tolerations(spec: &PodSpec) -> Vec<Toleration> {
     spec.tolerations.iter().flatten().filter_map(one).collect()
 }
 
+/// Of containers that run as long as the pod does, as kube-scheduler counts them.
 pub fn ports(spec: &PodSpec) -> Vec<HostPort> {
+    let init = spec.init_containers.iter().flatten();
+    let sidecars = init.filter(|container| container.restart_policy.as_deref() == Some("Always"));
     let ports = spec
         .containers
         .iter()
+        .chain(sidecars)
         .flat_map(|container| container.ports.iter().flatten());
     let one = |port: &k8s_openapi::api::core::v1::ContainerPort| {
         let number = u16::try_from(port.host_port?)

@@ -271,7 +271,7 @@ impl Desk<'_, '_> {
         let stock = self.stock;
         let kinds = self.types(matching);
         let eaten = |kind: &usize| stock.free[*kind].is_none();
-        let largest = kinds.iter().copied().filter(eaten).last()?;
+        let largest = kinds.iter().copied().rfind(eaten)?;
         if !kinds.iter().all(eaten) {
             return None;
         }

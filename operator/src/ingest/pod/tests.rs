@@ -201,12 +201,13 @@ fn a_resource_claim_is_found_wherever_it_is_named(#[case] spec: Value, #[case] c
 }
 
 #[test]
-fn a_host_port_is_known_with_its_address_and_protocol() {
+fn a_host_port_of_whatever_runs_all_the_time_is_known_with_its_address_and_protocol() {
     let ports = json!([{ "containerPort": 1 }, { "containerPort": 1, "hostPort": 0 },
         { "containerPort": 1, "hostPort": 80 },
         { "containerPort": 1, "hostPort": 53, "protocol": "UDP", "hostIP": "10.0.0.1" }]);
     let shape = read(&json!({ "containers": [{ "name": "a", "ports": ports }],
-        "initContainers": [{ "name": "b", "ports": [{ "containerPort": 1, "hostPort": 443 }] }] }));
+        "initContainers": [{ "name": "first", "ports": [{ "containerPort": 1, "hostPort": 443 }] },
+            { "name": "side", "restartPolicy": "Always", "ports": [{ "containerPort": 1, "hostPort": 444 }] }] }));
     let port = |port, protocol, ip: Option<&str>| HostPort {
         ip: ip.map(|ip| ip.parse().unwrap()),
         port,
@@ -215,6 +216,7 @@ fn a_host_port_is_known_with_its_address_and_protocol() {
     let expected = [
         port(80, Protocol::Tcp, None),
         port(53, Protocol::Udp, Some("10.0.0.1")),
+        port(444, Protocol::Tcp, None),
     ];
     assert_eq!(shape.ports, expected);
 }
