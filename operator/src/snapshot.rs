@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
+use planner::drain::Owner;
 use planner::labels::WellKnown;
 use planner::snapshot::{Daemon, Options, Pods, PoolState, Spread};
 use planner::{Catalog, Snapshot, snapshot};
@@ -138,11 +139,20 @@ fn well_known(catalogs: &[Catalog]) -> WellKnown {
 
 /// A daemon of which something cannot be read takes nobody knows how much of every node: no pool can be bought from.
 fn daemons(mirror: &Mirror, frozen: &mut Snapshot) {
+    let running = newest_daemon_pods(mirror);
     for set in mirror.daemons.all() {
         let name = mirror::key(&*set);
-        let Some(shape) = ingest::pod::daemon_shape(&set, &frozen.options.well_known) else {
+        let Some(mut shape) = ingest::pod::daemon_shape(&set) else {
             continue;
         };
+        if ingest::pod::needs_devices(&shape) {
+            continue;
+        }
+        // Admission may have given a pod more than its template says: overhead, defaults.
+        let newest = set.uid().and_then(|uid| running.get(&uid)?.spec.as_ref());
+        if let Some(Ok(requests)) = newest.map(ingest::pod::requests) {
+            shape.requests = requests;
+        }
         if let Some(why) = shape.unreadable.iter().find(|why| is_unreadable(why)) {
             let said = format!("DaemonSet {name}: {}", crate::explain::sentence(why));
             let ready = |pool: &&mut snapshot::Pool| pool.state == PoolState::Ready;
@@ -157,6 +167,26 @@ fn daemons(mirror: &Mirror, frozen: &mut Snapshot) {
             shape,
         });
     }
+}
+
+/// By uid of the DaemonSet.
+fn newest_daemon_pods(mirror: &Mirror) -> BTreeMap<String, Arc<Pod>> {
+    let mut newest: BTreeMap<String, Arc<Pod>> = BTreeMap::new();
+    for pod in mirror.pods.all() {
+        if ingest::pod::owner(&pod) != Owner::DaemonSet {
+            continue;
+        }
+        let owners = pod.owner_references().iter();
+        for owner in owners.filter(|owner| owner.controller == Some(true)) {
+            let known = newest
+                .entry(owner.uid.clone())
+                .or_insert_with(|| pod.clone());
+            if ingest::pod::created(known) < ingest::pod::created(&pod) {
+                *known = pod.clone();
+            }
+        }
+    }
+    newest
 }
 
 /// What cannot be read refuses the pods that need it: `Storage` keeps the reason.

@@ -192,6 +192,58 @@ fn a_pod_that_is_done_leaving_or_a_daemons_is_not_placed_but_one_on_a_leaving_no
     assert_eq!(refused, ["default/moves", "default/waits"]);
 }
 
+/// The example's cluster with more objects, and who gets which room of what is there already.
+fn placed_on(name: &str, more: &str) -> Vec<String> {
+    let scratch = Scratch::new(name);
+    let (_, catalog) = example("first");
+    let path = scratch.file("more.yaml", more);
+    let plan = planned(&path, &catalog, &[]).unwrap().plan;
+    let mut all: Vec<String> = plan.placements.iter().map(|one| one.pod.clone()).collect();
+    all.sort();
+    all
+}
+
+const NODES: &str = "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {topology.kubernetes.io/zone: a, kubernetes.io/hostname: n1}}, status: {allocatable: {cpu: '4', memory: 8Gi, pods: '10'}}}";
+
+#[test]
+fn what_runs_is_believed_whatever_it_once_asked_for() {
+    // A pending pod may not name a host; one that runs there may have, and daemons find their nodes by themselves.
+    let more = [
+        NODES,
+        "{apiVersion: v1, kind: Pod, metadata: {name: old}, spec: {nodeName: n1, nodeSelector: {kubernetes.io/hostname: n1}, containers: [{name: a, resources: {requests: {cpu: '2'}}}]}}",
+        "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: logs}, spec: {selector: {}, template: {spec: {nodeSelector: {karpenter.sh/initialized: 'true'}, containers: [{name: a, resources: {requests: {cpu: '2'}}}]}}}}",
+        "{apiVersion: v1, kind: Pod, metadata: {name: new}, spec: {containers: [{name: a, resources: {requests: {cpu: '2'}}}]}}",
+    ];
+    assert_eq!(
+        placed_on("believed", &more.join("\n---\n")),
+        ["default/new"]
+    );
+}
+
+#[test]
+fn pods_alike_but_for_their_names_have_volumes_of_their_own() {
+    let claim = |name: &str, zone: &str| {
+        format!(
+            "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: {name}-data, annotations: {{pv.kubernetes.io/bind-completed: 'yes'}}}}, spec: {{volumeName: {name}}}}}
+---
+{{apiVersion: v1, kind: PersistentVolume, metadata: {{name: {name}}}, spec: {{csi: {{driver: csi, volumeHandle: x}}, nodeAffinity: {{required: {{nodeSelectorTerms: [{{matchExpressions: [{{key: topology.kubernetes.io/zone, operator: In, values: [{zone}]}}]}}]}}}}}}}}"
+        )
+    };
+    let pod = |name: &str| {
+        format!(
+            "{{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{{\"name\":\"{name}\",\"namespace\":\"default\"}},\"spec\":{{\"containers\":[],\"volumes\":[{{\"name\":\"data\",\"ephemeral\":{{\"volumeClaimTemplate\":{{\"spec\":{{}}}}}}}}]}}}}"
+        )
+    };
+    let more = [
+        NODES.to_owned(),
+        claim("one", "a"),
+        claim("two", "b"),
+        pod("one"),
+        pod("two"),
+    ];
+    assert_eq!(placed_on("alike", &more.join("\n---\n")), ["default/one"]);
+}
+
 /// A document and what the complaint must contain beside the file's name.
 const BAD_OBJECTS: &[(&str, &[&str])] = &[
     ("a: [", &["document 1"]),

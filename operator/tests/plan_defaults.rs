@@ -117,6 +117,107 @@ fn a_pod_with_a_constraint_of_its_own_keeps_to_that_one() {
     assert_eq!(answer.plan.totals.claims, 1);
 }
 
+/// The configuration with this one default constraint.
+fn by_default(constraint: &str) -> String {
+    let (head, _) = EVENLY.split_once("      - {").unwrap();
+    format!("{head}      - {{{constraint}}}\n")
+}
+
+#[test]
+fn hosts_are_spread_over_by_default_like_zones() {
+    let text = by_default(
+        "maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule",
+    );
+    let answer = planned("hosts", &pods(""), Some(&text)).unwrap();
+    assert_eq!(answer.plan.totals.claims, 6);
+}
+
+#[test]
+fn the_least_number_of_domains_is_carried_over() {
+    // Three zones are there and four are asked for: one pod in each, and no more.
+    let text = by_default(
+        "maxSkew: 1, minDomains: 4, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule",
+    );
+    let answer = planned("least", &pods(""), Some(&text)).unwrap();
+    assert_eq!(
+        zones(&answer),
+        ["a", "b", "c"].map(|zone| (zone.to_owned(), 1))
+    );
+    assert_eq!(answer.plan.refusals.len(), 3);
+}
+
+#[test]
+fn a_default_that_must_hold_refuses_and_one_that_should_is_given_up() {
+    let unknown = |when: &str| {
+        let text = by_default(&format!(
+            "maxSkew: 1, topologyKey: rack, whenUnsatisfiable: {when}"
+        ));
+        planned("unknown", &pods(""), Some(&text)).unwrap().plan
+    };
+    assert_eq!(unknown("DoNotSchedule").refusals.len(), 6);
+    assert!(unknown("ScheduleAnyway").refusals.is_empty());
+}
+
+#[test]
+fn a_pod_that_belongs_to_nobody_is_spread_by_nothing() {
+    let alone = pods("").replace("  ownerReferences:", "  finalizers: [] # ");
+    assert_ne!(alone, pods(""));
+    let answer = planned("alone", &alone, Some(EVENLY)).unwrap();
+    assert_eq!(answer.plan.totals.claims, 1);
+}
+
+#[test]
+fn pods_that_run_already_are_counted_by_default_too() {
+    let old = |name: &str| {
+        format!("---
+{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, namespace: default, labels: {{app: web}}}}, spec: {{nodeName: n, containers: []}}}}
+")
+    };
+    let node = "---
+{apiVersion: v1, kind: Node, metadata: {name: n, labels: {topology.kubernetes.io/zone: a}}, status: {allocatable: {pods: '2'}}}
+";
+    let text = pods("") + node + &old("x") + &old("y");
+    let answer = planned("counted", &text, Some(EVENLY)).unwrap();
+    // Eight in all, so three, three and two of them; two are in a already.
+    let zones = zones(&answer);
+    assert_eq!(zones.iter().map(|(_, pods)| pods).sum::<usize>(), 6);
+    let most = |zone: &str| if zone == "a" { 1 } else { 3 };
+    assert!(
+        zones.iter().all(|(zone, pods)| *pods <= most(zone)),
+        "{zones:?}"
+    );
+}
+
+#[test]
+fn each_workload_and_each_revision_of_it_is_spread_alone() {
+    let revision = |of: &str| {
+        pods("")
+            .split_off(POOL.len())
+            .replace("name: web-", &format!("name: {of}-"))
+            .replace(
+                "{app: web}",
+                &format!("{{app: web, pod-template-hash: {of}}}"),
+            )
+    };
+    let other = revision("x")
+        .replace("app: web", "app: api")
+        .replace("name: x-", "name: api-");
+    let text = POOL.to_owned() + &revision("one") + &revision("two") + &other;
+    let answer = planned("revisions", &text, Some(EVENLY)).unwrap();
+    for of in ["one", "two", "api"] {
+        let mut by_zone: BTreeMap<String, usize> = BTreeMap::new();
+        for claim in &answer.plan.claims {
+            let zone = claim.cheapest.as_ref().unwrap().zone.clone();
+            let mine = claim
+                .pods
+                .iter()
+                .filter(|pod| pod.contains(&format!("/{of}-")));
+            *by_zone.entry(zone).or_default() += mine.count();
+        }
+        assert_eq!(by_zone.into_values().collect::<Vec<_>>(), [2, 2, 2], "{of}");
+    }
+}
+
 #[test]
 fn a_configuration_that_cannot_be_read_is_named_with_its_field() {
     for (name, from, to, named) in [

@@ -88,6 +88,17 @@ mod tests {
     #[case(INITIALIZED, true)]
     #[case("x.karpenter.sh/y", true)]
     #[case("foo-karpenter.sh/y", false)]
+    #[case("karpenter.sh/anything", true)]
+    #[case("kubernetes.io/custom", false)]
+    #[case("sub.kubernetes.io/custom", false)]
+    #[case("node.kubernetes.io/custom", false)]
+    #[case("k8s.io/custom", false)]
+    #[case(POOL, false)]
+    #[case(INSTANCE_TYPE, false)]
+    #[case(ARCH, false)]
+    #[case(OS, false)]
+    #[case(REGION, false)]
+    #[case(WINDOWS_BUILD, false)]
     #[case("team", false)]
     fn only_our_own_domain_and_the_host_name_are_restricted(
         #[case] key: &str,

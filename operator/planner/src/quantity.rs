@@ -238,9 +238,10 @@ fn capped(value: i128) -> i64 {
 
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let small = self.nano.abs() < 1024 * NANO;
+        // Nothing is lost: what a binary suffix cannot say is written with a decimal one.
+        let binary = self.nano.abs() >= 1024 * NANO && self.nano % NANO == 0;
         match self.notation {
-            Notation::Binary if !small => write_binary(f, divide_away_from_zero(self.nano, NANO)),
+            Notation::Binary if binary => write_binary(f, self.nano / NANO),
             Notation::Exponent => write_decimal(f, self.nano, |f, power| match power {
                 0 => Ok(()),
                 power => write!(f, "e{power}"),
@@ -297,6 +298,8 @@ mod tests {
     #[case("1024Mi", "1Gi")]
     #[case("1.5Gi", "1536Mi")]
     #[case("1000Ki", "1000Ki")]
+    #[case("1.4Gi", "1503238553600m")]
+    #[case("0.1Mi", "104857600m")]
     #[case("0.5Ki", "512")]
     #[case("1e3", "1e3")]
     #[case("1E3", "1e3")]
@@ -358,6 +361,38 @@ mod tests {
             prop_assert_eq!(whole.to_string().parse::<Quantity>().unwrap(), whole);
             let small = Quantity::milli(milli);
             prop_assert_eq!(small.to_string().parse::<Quantity>().unwrap(), small);
+        }
+
+        #[test]
+        fn what_is_printed_is_canonical_and_says_the_same(text in "[-+]?[0-9]{1,12}(\\.[0-9]{0,9})?(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|e-?[0-9]|E[0-9])?") {
+            let read: Quantity = text.parse().unwrap();
+            let printed = read.to_string();
+            let again: Quantity = printed.parse().unwrap();
+            prop_assert_eq!(again, read);
+            prop_assert_eq!(again.to_string(), printed);
+        }
+
+        #[test]
+        fn one_amount_prints_alike_however_it_was_written(amount in 0..1_000_000_i64, zeros in 0..4_usize) {
+            let texts = [
+                format!("{amount}"),
+                format!("00{amount}.{}", "0".repeat(zeros)),
+                format!("{amount}000m"),
+                format!("{amount}000000u"),
+                format!("+{amount}"),
+            ];
+            let printed: Vec<String> = texts.iter().map(|text| text.parse::<Quantity>().unwrap().to_string()).collect();
+            prop_assert!(printed.windows(2).all(|two| two[0] == two[1]), "{:?}", printed);
+        }
+
+        #[test]
+        fn rounding_is_away_from_zero_by_less_than_one(nano in any::<i64>()) {
+            let read: Quantity = format!("{nano}n").parse().unwrap();
+            for (rounded, step) in [(read.as_milli(), 1_000_000), (read.as_units(), 1_000_000_000)] {
+                let over = i128::from(rounded.unsigned_abs()) * step - i128::from(nano.unsigned_abs());
+                prop_assert!((0..step).contains(&over), "{}n is {}", nano, rounded);
+                prop_assert!(rounded.signum() * nano.signum() >= 0);
+            }
         }
 
         #[test]

@@ -81,6 +81,15 @@ mod tests {
     #[case("run 1, side 1, side 2", "cpu=4")]
     #[case("run 1, run 1, pod 5", "cpu=5")]
     #[case("run 1, over 250m", "cpu=1250m")]
+    #[case("run 1, init 5, over 1", "cpu=6")]
+    #[case("init 2, init 5, init 3, run 1", "cpu=5")]
+    #[case("side 1, init 1, side 2, init 4, run 2", "cpu=7")]
+    #[case("side 4, init 2, run 2", "cpu=6")]
+    #[case("side 4, init 2, run 1, side 1", "cpu=6")]
+    #[case("init 10, side 1, run 2", "cpu=10")]
+    #[case("run 1, init 9, pod 3", "cpu=3")]
+    #[case("run 1, pod 3, over 1", "cpu=4")]
+    #[case("run 0", "cpu=0")]
     fn a_pod_asks_for_its_peak(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(asks(text), expected);
     }

@@ -289,6 +289,17 @@ mod tests {
         assert_eq!(least.to_string(), "cpu=1");
     }
 
+    /// Often at the edges.
+    fn amount() -> impl Strategy<Value = i64> {
+        prop_oneof![
+            Just(i64::MIN),
+            Just(i64::MAX),
+            Just(0),
+            -9..9_i64,
+            any::<i64>()
+        ]
+    }
+
     proptest! {
         #[test]
         fn adding_then_taking_away_changes_nothing(a in -1_000_000_i64..1_000_000, b in -1_000_000_i64..1_000_000) {
@@ -298,9 +309,27 @@ mod tests {
         }
 
         #[test]
-        fn sums_never_wrap(a in any::<i64>(), b in any::<i64>()) {
-            let sum = Resources::new().with(ResourceName::Pods, a).plus(&Resources::new().with(ResourceName::Pods, b));
-            prop_assert_eq!(sum.get(&ResourceName::Pods), a.saturating_add(b));
+        fn no_arithmetic_wraps(a in amount(), b in amount()) {
+            let list = |amount| Resources::new().with(ResourceName::Cpu, amount).with(ResourceName::Memory, amount);
+            let exact = |text: Resources| [text.get(&ResourceName::Cpu), text.get(&ResourceName::Memory)];
+            let capped = |wide: i128| i64::try_from(wide).unwrap_or(if wide < 0 { i64::MIN } else { i64::MAX });
+            let (wide_a, wide_b) = (i128::from(a), i128::from(b));
+            prop_assert_eq!(exact(list(a).plus(&list(b))), [capped(wide_a + wide_b); 2]);
+            prop_assert_eq!(exact(list(a).minus(&list(b))), [capped(wide_a - wide_b); 2]);
+            prop_assert_eq!(exact(Resources::new().minus(&list(b))), [capped(-wide_b); 2]);
+        }
+
+        #[test]
+        fn what_is_larger_holds_both_and_what_is_left_fits(a in amount(), b in amount()) {
+            let (a, b) = (Resources::new().with(ResourceName::Cpu, a), Resources::new().with(ResourceName::Cpu, b).with(ResourceName::Pods, 1));
+            let both = a.larger(&b).at_least_zero();
+            prop_assert!(a.fits(&both) && b.fits(&both));
+        }
+
+        #[test]
+        fn an_amount_reads_back_as_it_was_printed(amount in 0..=i64::MAX, name in proptest::sample::select(vec!["cpu", "memory", "ephemeral-storage", "pods", "hugepages-2Mi", "example.com/gpu"])) {
+            let name = ResourceName::from(name);
+            prop_assert_eq!(name.amount(name.quantity(amount).to_string().parse().unwrap()), amount);
         }
     }
 }

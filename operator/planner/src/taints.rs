@@ -205,6 +205,55 @@ mod tests {
         assert_eq!(first_untolerated(&taints, &[], Preferred::Accept), None);
     }
 
+    #[rstest]
+    #[case("node.kubernetes.io/not-ready", Effect::NoSchedule, true)]
+    #[case("node.kubernetes.io/not-ready", Effect::NoExecute, true)]
+    #[case("node.kubernetes.io/not-ready", Effect::PreferNoSchedule, false)]
+    #[case("node.kubernetes.io/unreachable", Effect::NoSchedule, true)]
+    #[case("node.kubernetes.io/unreachable", Effect::NoExecute, false)]
+    #[case(
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        Effect::NoSchedule,
+        true
+    )]
+    #[case(
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        Effect::NoExecute,
+        false
+    )]
+    #[case(UNREGISTERED, Effect::NoExecute, true)]
+    #[case(UNREGISTERED, Effect::NoSchedule, false)]
+    #[case("readiness.k8s.io/cni", Effect::NoSchedule, true)]
+    #[case("readiness.k8s.io/cni", Effect::NoExecute, true)]
+    #[case(REBOOTING, Effect::NoSchedule, true)]
+    #[case(DISRUPTED, Effect::NoSchedule, false)]
+    #[case("team", Effect::NoSchedule, false)]
+    fn what_a_fresh_node_has_for_a_while_does_not_count_until_it_is_initialized(
+        #[case] key: &str,
+        #[case] effect: Effect,
+        #[case] passes: bool,
+    ) {
+        let taints = [Taint::new(key, "any", effect)];
+        assert_eq!(lasting(&taints, &[], false).is_empty(), passes);
+        assert_eq!(lasting(&taints, &[], true), taints);
+    }
+
+    #[test]
+    fn every_taint_must_be_tolerated() {
+        let taints = [
+            Taint::new("a", "", Effect::NoSchedule),
+            Taint::new("b", "", Effect::NoExecute),
+        ];
+        let on_a = toleration("a", TolerationOperator::Exists, "", None);
+        let on_b = toleration("b", TolerationOperator::Exists, "", None);
+        let first = |tolerations: &[Toleration]| {
+            first_untolerated(&taints, tolerations, Preferred::Avoid).map(|taint| &*taint.key)
+        };
+        assert_eq!(first(&[]), Some("a"));
+        assert_eq!(first(std::slice::from_ref(&on_a)), Some("b"));
+        assert_eq!(first(&[on_a, on_b]), None);
+    }
+
     #[test]
     fn a_startup_taint_counts_again_once_the_node_is_initialized() {
         let startup = [Taint::new("cni", "", Effect::NoSchedule)];
@@ -212,6 +261,8 @@ mod tests {
             Taint::new("cni", "x", Effect::NoSchedule),
             Taint::new(UNREGISTERED, "", Effect::NoExecute),
         ];
+        let other = [Taint::new("cni", "", Effect::NoExecute)];
+        assert_eq!(lasting(&there, &other, false), there[..1]);
         assert_eq!(lasting(&there, &startup, false), []);
         assert_eq!(lasting(&there, &startup, true), there);
     }

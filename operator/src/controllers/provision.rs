@@ -333,8 +333,8 @@ fn requirement(one: &Requirement) -> Vec<CrdRequirement> {
         _ if gte.is_some() || lte.is_some() => Vec::new(),
         _ => vec![write(CrdOperator::Exists, Vec::new(), least)],
     };
-    all.extend(gte.map(|bound| write(CrdOperator::Gte, vec![bound.to_string()], None)));
-    all.extend(lte.map(|bound| write(CrdOperator::Lte, vec![bound.to_string()], None)));
+    all.extend(gte.map(|bound| write(CrdOperator::Gte, vec![bound.to_string()], least)));
+    all.extend(lte.map(|bound| write(CrdOperator::Lte, vec![bound.to_string()], least)));
     all
 }
 
@@ -359,6 +359,50 @@ mod tests {
             "pool general: 5 claims have not become nodes yet, 5 are allowed at once"
         );
         assert!(guarded(&Schedule::default()).is_empty());
+    }
+
+    /// A requirement by its parts, and what the claim's spec says: operator, values, minValues.
+    #[test]
+    fn a_requirement_is_written_as_karpenter_writes_it() {
+        use planner::Operator::{DoesNotExist, Exists, Gt, Gte, In, Lt, Lte, NotIn};
+        type Part = (planner::Operator, &'static [&'static str]);
+        let cases: [(&[Part], Option<u32>, &[&str]); 12] = [
+            (&[(In, &["b", "a"])], None, &["In a,b -"]),
+            (&[(In, &["b", "a"])], Some(2), &["In a,b 2"]),
+            (&[(NotIn, &["a"])], Some(1), &["NotIn a 1"]),
+            (&[(Exists, &[])], Some(3), &["Exists  3"]),
+            (&[(DoesNotExist, &[])], None, &["DoesNotExist  -"]),
+            (&[(Gt, &["4"])], None, &["Gte 5 -"]),
+            (&[(Lt, &["4"])], None, &["Lte 3 -"]),
+            (&[(Gte, &["4"])], Some(2), &["Gte 4 2"]),
+            (&[(Lte, &["4"])], Some(2), &["Lte 4 2"]),
+            (
+                &[(Gt, &["1"]), (Lt, &["9"])],
+                Some(2),
+                &["Gte 2 2", "Lte 8 2"],
+            ),
+            (&[(Gt, &["1"]), (In, &["0", "5"])], None, &["In 5 -"]),
+            (
+                &[(Gt, &["1"]), (NotIn, &["5"])],
+                Some(2),
+                &["NotIn 5 2", "Gte 2 2"],
+            ),
+        ];
+        for (parts, least, expected) in cases {
+            let read = |(operator, values): &Part| Requirement::new("n", *operator, values);
+            let all = parts.iter().map(|part| read(part).unwrap());
+            let one = all.reduce(|one, other| one.intersection(&other)).unwrap();
+            let said = |raw: CrdRequirement| {
+                let values = raw.values.unwrap_or_default().join(",");
+                let least = raw
+                    .min_values
+                    .map_or("-".to_owned(), |least| least.to_string());
+                format!("{} {values} {least}", raw.operator.as_str())
+            };
+            let written = requirement(&one.with_min_values(least));
+            let written: Vec<String> = written.into_iter().map(said).collect();
+            assert_eq!(written, expected);
+        }
     }
 
     #[test]

@@ -69,7 +69,45 @@ fn selects(selector: &LabelSelector, labels: &BTreeMap<String, String>) -> bool 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    #[rstest]
+    #[case(json!({ "maxUnavailable": 0 }), true)]
+    #[case(json!({ "maxUnavailable": "0%" }), true)]
+    #[case(json!({ "maxUnavailable": 1 }), false)]
+    #[case(json!({ "maxUnavailable": "10%" }), false)]
+    #[case(json!({ "minAvailable": "100%" }), true)]
+    #[case(json!({ "minAvailable": "99%" }), false)]
+    #[case(json!({ "minAvailable": 100 }), false)]
+    #[case(json!({ "minAvailable": 0 }), false)]
+    #[case(json!({}), false)]
+    fn a_budget_that_by_its_text_never_allows_anything_is_known_as_such(
+        #[case] spec: Value,
+        #[case] never: bool,
+    ) {
+        let budget = json!({ "metadata": { "name": "b", "namespace": "d" }, "spec": spec });
+        assert_eq!(read(&serde_json::from_value(budget).unwrap()).never, never);
+    }
+
+    #[rstest]
+    #[case(json!({}), true)]
+    #[case(json!(null), false)]
+    #[case(json!({ "matchLabels": { "app": "a" } }), true)]
+    #[case(json!({ "matchLabels": { "app": "b" } }), false)]
+    #[case(json!({ "matchExpressions": [{ "key": "app", "operator": "In", "values": ["a", "b"] }] }), true)]
+    #[case(json!({ "matchExpressions": [{ "key": "app", "operator": "Exists" }] }), true)]
+    #[case(json!({ "matchExpressions": [{ "key": "app", "operator": "DoesNotExist" }] }), false)]
+    #[case(json!({ "matchExpressions": [{ "key": "tier", "operator": "DoesNotExist" }] }), true)]
+    #[case(json!({ "matchExpressions": [{ "key": "app", "operator": "Near", "values": ["a"] }] }), false)]
+    fn a_budget_holds_whom_its_selector_means(#[case] selector: Value, #[case] holds: bool) {
+        let budget = json!({ "metadata": { "name": "b", "namespace": "d" }, "spec": { "selector": selector } });
+        let budget = std::sync::Arc::new(serde_json::from_value(budget).unwrap());
+        let pod =
+            json!({ "metadata": { "name": "p", "namespace": "d", "labels": { "app": "a" } } });
+        let pod: Pod = serde_json::from_value(pod).unwrap();
+        assert_eq!(!of_pod(&pod, &[budget]).is_empty(), holds);
+    }
 
     #[test]
     fn a_budget_holds_the_pods_its_selector_names_in_its_namespace() {

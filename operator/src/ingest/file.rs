@@ -80,9 +80,8 @@ pub fn shape(pod: &v1::Pod, known: &WellKnown) -> Result<Shape, Misread> {
     super::pod::shape(pod, known).ok_or_else(|| Misread::new("spec", "missing"))
 }
 
-pub fn daemon_shape(set: &DaemonSet, known: &WellKnown) -> Result<Shape, Misread> {
-    super::pod::daemon_shape(set, known)
-        .ok_or_else(|| Misread::new("spec.template.spec", "missing"))
+pub fn daemon_shape(set: &DaemonSet) -> Result<Shape, Misread> {
+    super::pod::daemon_shape(set).ok_or_else(|| Misread::new("spec.template.spec", "missing"))
 }
 
 /// A node without its usage; `taints` are all it has.

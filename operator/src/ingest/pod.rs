@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{Container, NodeSelectorRequirement, Pod, PodSpec};
+use k8s_openapi::api::core::v1::{
+    Container, NodeSelectorRequirement, Pod, PodSpec, ResourceRequirements,
+};
 use kube::ResourceExt;
 use planner::drain::{DoNotDisrupt, Owner, PodBudget, PodOnNode, Standing};
 use planner::labels::WellKnown;
@@ -14,7 +16,9 @@ use planner::requests::{PodRequests, effective};
 use planner::requirements::check_term;
 use planner::snapshot::{HostPort, Protocol, Shape};
 use planner::taints::{DISRUPTED, TolerationOperator};
-use planner::{Constraint, Effect, Operator, Requirement, Resources, Taint, Toleration, Why};
+use planner::{
+    BadResource, Constraint, Effect, Operator, Requirement, Resources, Taint, Toleration, Why,
+};
 
 /// Waits for a place that no node gives it.
 pub fn is_pending(pod: &Pod) -> bool {
@@ -30,7 +34,7 @@ pub fn is_pending(pod: &Pod) -> bool {
                 && condition.reason.as_deref() == Some("Unschedulable")
         });
     let preempting = status.is_some_and(|status| status.nominated_node_name.is_some());
-    unbound && waits && !preempting && phase(pod) == "Pending" && owner(pod) != Owner::DaemonSet
+    unbound && waits && !preempting && phase(pod) == "Pending" && !is_nobodys_to_place(pod)
 }
 
 /// Uses its node.
@@ -82,12 +86,7 @@ pub fn created(pod: &Pod) -> Timestamp {
 /// What the pod takes of its node, as the scheduler counts it.
 pub fn requests(spec: &PodSpec) -> Result<Resources, Why> {
     let of = |container: &Container| {
-        let requests = container
-            .resources
-            .as_ref()
-            .and_then(|all| all.requests.as_ref());
-        super::resources(requests)
-            .and_then(super::file::not_negative)
+        asked_for(container.resources.as_ref())
             .map_err(|bad| unreadable(&format!("requests of container {}", container.name), &bad))
     };
     let containers: Result<Vec<_>, Why> = spec.containers.iter().map(of).collect();
@@ -105,16 +104,26 @@ pub fn requests(spec: &PodSpec) -> Result<Resources, Why> {
             .and_then(super::file::not_negative)
             .map_err(|bad| unreadable(field, &bad))
     };
-    let pod_level = spec
-        .resources
-        .as_ref()
-        .and_then(|all| all.requests.as_ref());
+    let pod_level = asked_for(spec.resources.as_ref());
     Ok(effective(&PodRequests {
         containers: containers?,
         init: init?,
-        pod_level: list("spec.resources.requests", pod_level)?,
+        pod_level: pod_level.map_err(|bad| unreadable("spec.resources.requests", &bad))?,
         overhead: list("spec.overhead", spec.overhead.as_ref())?,
     }))
+}
+
+/// A limit without a request is one, too: the API server writes that down for pods, and for templates nobody does.
+fn asked_for(raw: Option<&ResourceRequirements>) -> Result<Resources, BadResource> {
+    let read = |list| super::resources(list).and_then(super::file::not_negative);
+    let mut requests = read(raw.and_then(|all| all.requests.as_ref()))?;
+    let limits = read(raw.and_then(|all| all.limits.as_ref()))?;
+    for (name, amount) in limits.iter() {
+        if !requests.contains(name) {
+            requests.set(name.clone(), amount);
+        }
+    }
+    Ok(requests)
 }
 
 pub(super) fn unreadable(field: &str, said: &impl ToString) -> Why {
@@ -127,12 +136,22 @@ pub(super) fn unreadable(field: &str, said: &impl ToString) -> Why {
 /// Everything about a pod but its volumes; none if it has no spec.
 pub fn shape(pod: &Pod, known: &WellKnown) -> Option<Shape> {
     let namespace = pod.metadata.namespace.as_deref().unwrap_or("default");
-    let shape = among_others(pod.spec.as_ref()?, pod.labels(), namespace, known);
+    let checked = Terms::Checked(known);
+    let shape = among_others(pod.spec.as_ref()?, pod.labels(), namespace, checked);
     Some(shape)
 }
 
+/// Which labels may be asked for?
+#[derive(Clone, Copy)]
+pub(super) enum Terms<'k> {
+    /// Only those a pod may choose its node by.
+    Checked(&'k WellKnown),
+    /// Any: preferences can be given up, and daemons find their nodes by themselves.
+    AsWritten,
+}
+
 /// The pods of a DaemonSet; none if its template has no spec.
-pub fn daemon_shape(set: &DaemonSet, known: &WellKnown) -> Option<Shape> {
+pub fn daemon_shape(set: &DaemonSet) -> Option<Shape> {
     let template = &set.spec.template;
     let labels = template
         .metadata
@@ -144,7 +163,7 @@ pub fn daemon_shape(set: &DaemonSet, known: &WellKnown) -> Option<Shape> {
         spec,
         &labels.unwrap_or_default(),
         namespace,
-        known,
+        Terms::AsWritten,
     ))
 }
 
@@ -153,38 +172,38 @@ fn among_others(
     spec: &PodSpec,
     labels: &BTreeMap<String, String>,
     namespace: &str,
-    known: &WellKnown,
+    terms: Terms<'_>,
 ) -> Shape {
-    let mut shape = alone(spec, known);
+    let mut shape = alone(spec, terms);
     shape.namespace = namespace.into();
     shape.labels = super::labels(labels);
-    super::topology::constrain(spec, known, &mut shape);
+    super::topology::constrain(spec, &mut shape);
     devices(spec, &mut shape);
     shape
 }
 
 /// What a pod asks of its node.
-fn alone(spec: &PodSpec, known: &WellKnown) -> Shape {
+fn alone(spec: &PodSpec, terms: Terms<'_>) -> Shape {
     let mut shape = Shape::default();
     match requests(spec) {
         Ok(requests) => shape.requests = requests,
         Err(why) => shape.unreadable.push(why),
     }
     for (key, value) in spec.node_selector.iter().flatten() {
-        match check_term(key, Operator::In, &[value], known) {
+        match terms.check(key, Operator::In, &[value]) {
             Ok(()) => shape
                 .selector
                 .push(Requirement::one_of(key, [value.as_str()])),
-            Err(bad) => shape.unreadable.push(Why::BadTerm(bad)),
+            Err(why) => shape.unreadable.push(why),
         }
     }
-    affinity(spec, known, &mut shape);
+    affinity(spec, terms, &mut shape);
     shape.tolerations = tolerations(spec);
     shape.ports = ports(spec);
     shape
 }
 
-fn affinity(spec: &PodSpec, known: &WellKnown, shape: &mut Shape) {
+fn affinity(spec: &PodSpec, terms: Terms<'_>, shape: &mut Shape) {
     let Some(affinity) = &spec.affinity else {
         return;
     };
@@ -207,7 +226,7 @@ fn affinity(spec: &PodSpec, known: &WellKnown, shape: &mut Shape) {
         }
         let mut asked = Vec::new();
         for expression in term.match_expressions.iter().flatten() {
-            match expressed(expression, known) {
+            match expressed(expression, terms) {
                 Ok(requirement) => asked.push(requirement),
                 Err(why) => shape.unreadable.push(why),
             }
@@ -221,15 +240,24 @@ fn affinity(spec: &PodSpec, known: &WellKnown, shape: &mut Shape) {
 
 pub(super) fn expressed(
     raw: &NodeSelectorRequirement,
-    known: &WellKnown,
+    terms: Terms<'_>,
 ) -> Result<Requirement, Why> {
     let values: Vec<&str> = raw.values.iter().flatten().map(String::as_str).collect();
     let operator: Operator = raw
         .operator
         .parse()
         .map_err(|()| unreadable(&format!("operator of {}", raw.key), &raw.operator))?;
-    check_term(&raw.key, operator, &values, known).map_err(Why::BadTerm)?;
+    terms.check(&raw.key, operator, &values)?;
     Requirement::new(&raw.key, operator, &values).map_err(|bad| unreadable(&raw.key, &bad))
+}
+
+impl Terms<'_> {
+    fn check(self, key: &str, operator: Operator, values: &[&str]) -> Result<(), Why> {
+        match self {
+            Self::Checked(known) => check_term(key, operator, values, known).map_err(Why::BadTerm),
+            Self::AsWritten => Ok(()),
+        }
+    }
 }
 
 pub fn tolerations(spec: &PodSpec) -> Vec<Toleration> {
@@ -255,10 +283,14 @@ pub fn tolerations(spec: &PodSpec) -> Vec<Toleration> {
     spec.tolerations.iter().flatten().filter_map(one).collect()
 }
 
+/// Of containers that run as long as the pod does, as kube-scheduler counts them.
 pub fn ports(spec: &PodSpec) -> Vec<HostPort> {
+    let init = spec.init_containers.iter().flatten();
+    let sidecars = init.filter(|container| container.restart_policy.as_deref() == Some("Always"));
     let ports = spec
         .containers
         .iter()
+        .chain(sidecars)
         .flat_map(|container| container.ports.iter().flatten());
     let one = |port: &k8s_openapi::api::core::v1::ContainerPort| {
         let number = u16::try_from(port.host_port?)
@@ -282,11 +314,28 @@ pub fn ports(spec: &PodSpec) -> Vec<HostPort> {
 
 /// Hard constraints this planner does not know yet.
 fn devices(spec: &PodSpec, shape: &mut Shape) {
-    for claim in spec.resource_claims.iter().flatten() {
-        shape
-            .beyond
-            .push((Constraint::ResourceClaim, claim.name.as_str().into()));
+    let of_pod = spec.resource_claims.iter().flatten();
+    let containers = spec
+        .containers
+        .iter()
+        .chain(spec.init_containers.iter().flatten());
+    let resources = containers.filter_map(|container| container.resources.as_ref());
+    let of_containers = resources.flat_map(|all| all.claims.iter().flatten());
+    let names = of_pod
+        .map(|claim| &claim.name)
+        .chain(of_containers.map(|claim| &claim.name));
+    for name in names {
+        let claim = (Constraint::ResourceClaim, name.as_str().into());
+        if !shape.beyond.contains(&claim) {
+            shape.beyond.push(claim);
+        }
     }
+}
+
+/// Daemons that need devices are not counted: no node comes with what they wait for.
+pub fn needs_devices(shape: &Shape) -> bool {
+    let claim = |(constraint, _): &(Constraint, _)| *constraint == Constraint::ResourceClaim;
+    shape.beyond.iter().any(claim)
 }
 
 /// A pod as draining sees it.
@@ -334,67 +383,4 @@ pub fn on_node(pod: &Pod, budgets: Vec<PodBudget>) -> PodOnNode {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::{Value, json};
-
-    fn pod(spec: &Value) -> Pod {
-        serde_json::from_value(json!({
-            "metadata": { "name": "p", "namespace": "d", "uid": "u" },
-            "spec": spec,
-            "status": { "phase": "Pending", "conditions": [{ "type": "PodScheduled", "status": "False", "reason": "Unschedulable" }] },
-        }))
-        .unwrap()
-    }
-
-    fn read(spec: &Value) -> Shape {
-        shape(&pod(spec), &WellKnown::default()).unwrap()
-    }
-
-    #[test]
-    fn a_pod_the_scheduler_gave_up_on_is_pending_and_a_gated_or_daemon_pod_is_not() {
-        let mut waits = pod(&json!({ "containers": [] }));
-        assert!(is_pending(&waits));
-        let conditions = waits.status.as_mut().unwrap().conditions.as_mut().unwrap();
-        conditions[0].reason = Some("SchedulingGated".into());
-        assert!(!is_pending(&waits));
-        let bound = pod(&json!({ "containers": [], "nodeName": "n" }));
-        assert!(!is_pending(&bound));
-    }
-
-    #[test]
-    fn requests_of_containers_add_up_and_bad_ones_become_a_reason() {
-        let shape = read(&json!({ "containers": [
-            { "name": "a", "resources": { "requests": { "cpu": "500m" } } },
-            { "name": "b", "resources": { "requests": { "cpu": "1" } } } ] }));
-        assert_eq!(shape.requests.get(&planner::ResourceName::Cpu), 1500);
-        let shape = read(
-            &json!({ "containers": [{ "name": "a", "resources": { "requests": { "cpu": "lots" } } }] }),
-        );
-        assert_eq!(shape.unreadable[0].code(), "Unreadable");
-    }
-
-    #[test]
-    fn hard_constraints_nobody_can_honour_yet_are_named() {
-        let shape = read(&json!({ "containers": [],
-            "topologySpreadConstraints": [{ "maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule" }],
-            "resourceClaims": [{ "name": "gpu", "resourceClaimName": "x" }] }));
-        assert_eq!(shape.spreads.len(), 1);
-        let named: Vec<_> = shape
-            .beyond
-            .iter()
-            .map(|(_, name)| name.to_string())
-            .collect();
-        assert_eq!(named, ["gpu"]);
-    }
-
-    #[test]
-    fn a_term_that_cannot_be_read_is_a_reason_and_no_constraint_less() {
-        let shape = read(
-            &json!({ "containers": [], "affinity": { "podAntiAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": [{ "topologyKey": "zone",
-                "labelSelector": { "matchExpressions": [{ "key": "app", "operator": "Near" }] } }] } } }),
-        );
-        assert_eq!(shape.unreadable[0].code(), "Unreadable");
-    }
-}
+mod tests;

@@ -5,12 +5,13 @@ use k8s_openapi::api::core::v1::{
     WeightedPodAffinityTerm,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use planner::labels::WellKnown;
 use planner::snapshot::{PodTerm, Policy, Selector, Shape, Spread};
 use planner::{Operator, Requirement, Why};
 
+use super::pod::Terms;
+
 /// Adds spreads, affinities and preferences to the shape; what cannot be read becomes a reason.
-pub fn constrain(spec: &PodSpec, known: &WellKnown, shape: &mut Shape) {
+pub fn constrain(spec: &PodSpec, shape: &mut Shape) {
     for raw in spec.topology_spread_constraints.iter().flatten() {
         match spread(raw) {
             Ok(spread) => shape.spreads.push(spread),
@@ -20,7 +21,7 @@ pub fn constrain(spec: &PodSpec, known: &WellKnown, shape: &mut Shape) {
     let Some(affinity) = &spec.affinity else {
         return;
     };
-    preferred_nodes(affinity, known, shape);
+    preferred_nodes(affinity, shape);
     let near = affinity.pod_affinity.as_ref();
     let apart = affinity.pod_anti_affinity.as_ref();
     let terms = |list: Option<&Vec<PodAffinityTerm>>, shape: &mut Shape| {
@@ -59,14 +60,14 @@ pub fn constrain(spec: &PodSpec, known: &WellKnown, shape: &mut Shape) {
     );
 }
 
-fn preferred_nodes(affinity: &Affinity, known: &WellKnown, shape: &mut Shape) {
+fn preferred_nodes(affinity: &Affinity, shape: &mut Shape) {
     let nodes = affinity.node_affinity.as_ref();
     let list = nodes.and_then(|all| {
         all.preferred_during_scheduling_ignored_during_execution
             .as_ref()
     });
     for one in list.into_iter().flatten() {
-        match node_term(&one.preference, known) {
+        match node_term(&one.preference) {
             Ok(term) if term.is_empty() => {}
             Ok(term) => shape.preferred.push((one.weight, term)),
             Err(why) => shape.unreadable.push(why),
@@ -74,10 +75,11 @@ fn preferred_nodes(affinity: &Affinity, known: &WellKnown, shape: &mut Shape) {
     }
 }
 
-fn node_term(term: &NodeSelectorTerm, known: &WellKnown) -> Result<Vec<Requirement>, Why> {
+/// Whatever it asks for: what cannot be had is given up.
+fn node_term(term: &NodeSelectorTerm) -> Result<Vec<Requirement>, Why> {
     let expressions = term.match_expressions.iter().flatten();
     expressions
-        .map(|one| super::pod::expressed(one, known))
+        .map(|one| super::pod::expressed(one, Terms::AsWritten))
         .collect()
 }
 

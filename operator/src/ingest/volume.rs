@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{
+    PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, Pod,
+};
 use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 use kube::ResourceExt;
 use planner::requirements::Text;
@@ -39,8 +41,17 @@ struct Class {
     immediate: bool,
 }
 
-/// The claims a pod mounts, `namespace/name`.
-pub fn mounted(pod: &Pod) -> Vec<Text> {
+/// A claim a pod mounts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mounted {
+    /// `namespace/name`.
+    pub claim: Text,
+    /// Made for this pod and gone with it.
+    pub ephemeral: bool,
+}
+
+/// The claims a pod mounts.
+pub fn mounted(pod: &Pod) -> Vec<Mounted> {
     let namespace = pod.namespace().unwrap_or_else(|| "default".to_owned());
     let volumes = pod
         .spec
@@ -48,15 +59,57 @@ pub fn mounted(pod: &Pod) -> Vec<Text> {
         .flat_map(|spec| spec.volumes.iter().flatten());
     let name = |volume: &k8s_openapi::api::core::v1::Volume| {
         if let Some(claim) = &volume.persistent_volume_claim {
-            return Some(claim.claim_name.clone());
+            return Some((claim.claim_name.clone(), false));
         }
         volume.ephemeral.as_ref()?;
-        Some(format!("{}-{}", pod.name_any(), volume.name))
+        Some((format!("{}-{}", pod.name_any(), volume.name), true))
     };
-    volumes
-        .filter_map(name)
-        .map(|name| format!("{namespace}/{name}").into())
-        .collect()
+    let mounted = |(name, ephemeral)| Mounted {
+        claim: format!("{namespace}/{name}").into(),
+        ephemeral,
+    };
+    volumes.filter_map(name).map(mounted).collect()
+}
+
+/// The CSI driver that does the work of a plugin that was once part of Kubernetes.
+fn migrated(plugin: &str) -> &str {
+    match plugin {
+        "kubernetes.io/cinder" => "cinder.csi.openstack.org",
+        "kubernetes.io/aws-ebs" => "ebs.csi.aws.com",
+        "kubernetes.io/gce-pd" => "pd.csi.storage.gke.io",
+        "kubernetes.io/azure-disk" => "disk.csi.azure.com",
+        "kubernetes.io/azure-file" => "file.csi.azure.com",
+        "kubernetes.io/vsphere-volume" => "csi.vsphere.vmware.com",
+        "kubernetes.io/portworx-volume" => "pxd.portworx.com",
+        plugin => plugin,
+    }
+}
+
+/// Who attaches a volume; network file systems and host paths nobody has to.
+fn driver_of(spec: &PersistentVolumeSpec) -> Option<&str> {
+    let plugins = [
+        (spec.cinder.is_some(), "kubernetes.io/cinder"),
+        (
+            spec.aws_elastic_block_store.is_some(),
+            "kubernetes.io/aws-ebs",
+        ),
+        (spec.gce_persistent_disk.is_some(), "kubernetes.io/gce-pd"),
+        (spec.azure_disk.is_some(), "kubernetes.io/azure-disk"),
+        (spec.azure_file.is_some(), "kubernetes.io/azure-file"),
+        (
+            spec.vsphere_volume.is_some(),
+            "kubernetes.io/vsphere-volume",
+        ),
+        (
+            spec.portworx_volume.is_some(),
+            "kubernetes.io/portworx-volume",
+        ),
+    ];
+    if let Some(csi) = &spec.csi {
+        return Some(&csi.driver);
+    }
+    let used = plugins.into_iter().find(|(used, _)| *used);
+    used.map(|(_, plugin)| migrated(plugin))
 }
 
 /// How many volumes of each driver a node takes; `None` is no limit.
@@ -195,9 +248,8 @@ fn reach_of_volume(volume: &PersistentVolume) -> Result<Reach, Why> {
             alternatives.push(read?);
         }
     }
-    let driver = spec.and_then(|spec| spec.csi.as_ref());
     Ok(Reach {
-        driver: driver.map(|csi| csi.driver.as_str().into()),
+        driver: spec.and_then(driver_of).map(Text::from),
         alternatives,
         leaving: volume.metadata.deletion_timestamp.is_some(),
     })
@@ -217,7 +269,7 @@ fn reach_of_class(class: &StorageClass) -> Result<Reach, Why> {
     }
     alternatives.retain(|term: &Vec<Requirement>| !term.is_empty());
     Ok(Reach {
-        driver: Some(class.provisioner.as_str().into()),
+        driver: Some(migrated(&class.provisioner).into()),
         alternatives,
         leaving: false,
     })
@@ -230,48 +282,4 @@ fn asked(key: &str, operator: &str, values: &[&str]) -> Result<Requirement, Why>
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::{Value, from_value, json};
-
-    fn zonal(name: &str, operator: &str) -> PersistentVolume {
-        let term = json!({ "matchExpressions": [{ "key": labels::ZONE, "operator": operator, "values": ["a"] }] });
-        let object: Value = json!({ "metadata": { "name": name }, "spec": {
-            "csi": { "driver": "csi.example.com", "volumeHandle": "x" },
-            "nodeAffinity": { "required": { "nodeSelectorTerms": [term] } } } });
-        from_value(object).unwrap()
-    }
-
-    fn bound_to(volume: &str) -> Storage {
-        let mut storage = Storage::default();
-        let claim = json!({ "metadata": { "name": "data", "annotations": { "pv.kubernetes.io/bind-completed": "yes" } },
-            "spec": { "volumeName": volume } });
-        storage.add_claim("d/data".into(), &from_value(claim).unwrap());
-        storage
-    }
-
-    #[test]
-    fn a_bound_claim_is_reached_from_where_its_volume_is() {
-        let mut storage = bound_to("pv");
-        storage.add_volume(&zonal("pv", "In")).unwrap();
-        let volume = storage.volume(&"d/data".into()).unwrap();
-        assert_eq!(volume.driver.as_deref(), Some("csi.example.com"));
-        assert_eq!(volume.alternatives.len(), 1);
-        assert!(volume.alternatives[0][0].has("a") && !volume.alternatives[0][0].has("b"));
-    }
-
-    #[test]
-    fn a_volume_that_cannot_be_read_refuses_its_pods_and_is_not_everywhere() {
-        let mut storage = bound_to("pv");
-        assert!(storage.add_volume(&zonal("pv", "Around")).is_err());
-        let why = storage.volume(&"d/data".into()).unwrap_err();
-        assert_eq!(why.code(), "Unreadable");
-    }
-
-    #[test]
-    fn a_claim_without_its_volume_or_class_is_a_reason() {
-        let why = bound_to("gone").volume(&"d/data".into()).unwrap_err();
-        assert!(crate::explain::sentence(&why).contains("there is no PersistentVolume gone"));
-        assert!(Storage::default().volume(&"d/data".into()).is_err());
-    }
-}
+mod tests;

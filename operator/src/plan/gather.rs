@@ -20,7 +20,7 @@ use super::twins::{self, Meaning, Twin, Twins};
 use crate::ingest;
 use crate::ingest::file::{self, Misread};
 use crate::ingest::volume::{self, Storage};
-use crate::snapshot::settle::Seen;
+use crate::snapshot::settle::{Seen, is_unreadable};
 
 /// Everything that was read, lowered to planner values.
 pub(super) struct Gathered {
@@ -121,7 +121,8 @@ impl Gathered {
         let namespace = namespace.as_str().into();
         let name = self.name_once(document, "Pod", crate::mirror::key(&pod))?;
         let meaning = self.meaning(document, &pod)?;
-        if let Some(told) = told {
+        let shared = meaning.as_ref().is_none_or(Meaning::is_shared);
+        if let (Some(told), true) = (told, shared) {
             let meaning = meaning.clone();
             self.twins.insert(told.rest, Twin { namespace, meaning });
         }
@@ -145,7 +146,8 @@ impl Gathered {
         if shape.spreads.is_empty() {
             shape.spreads = ingest::defaults::given(&self.defaults, pod);
         }
-        if let (Some(why), true) = (shape.unreadable.first(), node.is_some()) {
+        let unknown = shape.unreadable.iter().find(|why| is_unreadable(why));
+        if let (Some(why), true) = (unknown, node.is_some()) {
             // A pod that waits is refused with its reason; one that runs takes room we would not know of.
             let said = crate::explain::sentence(why);
             return Err(self.trouble(document, "spec", said));
@@ -188,13 +190,14 @@ impl Gathered {
         let mut set: DaemonSet = self.read(document)?;
         set.metadata.namespace.get_or_insert_with(in_default);
         let name = self.name_once(document, "DaemonSet", crate::mirror::key(&set))?;
-        let shape = file::daemon_shape(&set, &self.well_known)
-            .map_err(|bad| self.misread(document, &bad))?;
+        let shape = file::daemon_shape(&set).map_err(|bad| self.misread(document, &bad))?;
         if let Some(why) = shape.unreadable.first() {
             let said = crate::explain::sentence(why);
             return Err(self.trouble(document, "spec.template.spec", said));
         }
-        self.daemons.push(Daemon { name, shape });
+        if !ingest::pod::needs_devices(&shape) {
+            self.daemons.push(Daemon { name, shape });
+        }
         Ok(())
     }
 

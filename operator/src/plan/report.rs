@@ -356,7 +356,7 @@ fn written(one: &Requirement) -> Vec<Asked> {
     };
     let bound = |operator, bound: i64| {
         let value = Name(bound.to_string().into());
-        write(operator, vec![value], None)
+        write(operator, vec![value], one.min_values())
     };
     let (gte, lte) = one.bounds();
     let bounded = gte.is_some() || lte.is_some();

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::ingest::volume::Mounted;
+
 /// What a pod means, whatever it is called.
 #[derive(Clone)]
 pub(super) struct Twin {
@@ -22,7 +24,7 @@ pub(super) struct Meaning {
     pub(super) created: Timestamp,
     pub(super) shape: u32,
     pub(super) node: Option<Arc<str>>,
-    pub(super) claims: Vec<Arc<str>>,
+    pub(super) claims: Vec<Mounted>,
     pub(super) daemon: bool,
     pub(super) ending: bool,
 }
@@ -85,6 +87,13 @@ struct Member<'t> {
     key: &'t [u8],
     start: usize,
     end: usize,
+}
+
+impl Meaning {
+    /// Its name stands for nothing but itself; claims made for one pod are called after it.
+    pub(super) fn is_shared(&self) -> bool {
+        !self.claims.iter().any(|one| one.ephemeral)
+    }
 }
 
 impl Member<'_> {

@@ -10,15 +10,14 @@ use planner::snapshot::{Claim, Node, Pod, Shape};
 use planner::taints::lasting;
 use planner::{ResourceName, Resources, Taint, Why};
 
-use crate::ingest::volume::Storage;
+use crate::ingest::volume::{Mounted, Storage};
 
 /// A pod that uses room or asks for it.
 pub struct Seen {
     pub pod: Pod,
     /// Without one it waits.
     pub node: Option<Arc<str>>,
-    /// Volume claims it mounts, `namespace/name`.
-    pub claims: Vec<Arc<str>>,
+    pub claims: Vec<Mounted>,
     /// Lands on nodes by itself.
     pub daemon: bool,
     /// On its way out: takes room where it is, and counts for nobody's spread.
@@ -56,7 +55,7 @@ impl<'a> Rooms<'a> {
         shape: Cow<'s, Shape>,
     ) -> Option<(Pod, Cow<'s, Shape>)> {
         let Some(name) = &seen.node else {
-            let shape = self.with_volumes(shape, &seen.claims);
+            let shape = self.with_volumes(shape, &seen.claims, false);
             return Some((seen.pod, shape));
         };
         let Some(at) = self.at.get(name).copied() else {
@@ -67,7 +66,7 @@ impl<'a> Rooms<'a> {
         if shape.unreadable.iter().any(is_unreadable) {
             self.nodes[at].allocatable = Resources::new();
         }
-        let shape = self.with_volumes(shape, &seen.claims);
+        let shape = self.with_volumes(shape, &seen.claims, true);
         on_node(&mut self.nodes[at], seen, shape)
     }
 
@@ -76,10 +75,21 @@ impl<'a> Rooms<'a> {
         self.lost
     }
 
-    fn with_volumes<'s>(&self, mut shape: Cow<'s, Shape>, claims: &[Arc<str>]) -> Cow<'s, Shape> {
-        for claim in claims {
-            match self.storage.volume(claim) {
-                Ok(volume) => shape.to_mut().volumes.push(volume),
+    fn with_volumes<'s>(
+        &self,
+        mut shape: Cow<'s, Shape>,
+        mounted: &[Mounted],
+        runs: bool,
+    ) -> Cow<'s, Shape> {
+        for one in mounted {
+            match self.storage.volume(&one.claim) {
+                Ok(mut volume) => {
+                    // Wherever the pod goes next, it gets a new one there.
+                    if runs && one.ephemeral {
+                        volume.alternatives.clear();
+                    }
+                    shape.to_mut().volumes.push(volume);
+                }
                 Err(why) => shape.to_mut().unreadable.push(why),
             }
         }
@@ -126,7 +136,75 @@ pub fn join(node: &mut Node, claim: &Claim, startup: &[Taint], initialized: bool
     node.taints = lasting(&node.taints, startup, initialized);
     if !initialized && let Some((capacity, allocatable)) = &claim.told {
         // Devices register late: until then the cloud's word counts.
-        node.capacity = node.capacity.larger(capacity);
-        node.allocatable = node.allocatable.larger(allocatable);
+        node.capacity = filled(&node.capacity, capacity);
+        node.allocatable = filled(&node.allocatable, allocatable);
+    }
+}
+
+/// What is there, and what was told of the rest.
+fn filled(there: &Resources, told: &Resources) -> Resources {
+    let mut all = there.clone();
+    for (name, amount) in told.iter().filter(|(name, _)| there.get(name) == 0) {
+        all.set(name.clone(), amount);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use planner::Effect;
+    use rstest::rstest;
+
+    fn amounts(list: &[(&str, &str)]) -> Resources {
+        Resources::parse(list.iter().copied()).unwrap()
+    }
+
+    fn claim(told: &[(&str, &str)]) -> Claim {
+        Claim {
+            told: Some((amounts(told), amounts(told))),
+            ..Claim::default()
+        }
+    }
+
+    #[test]
+    fn until_a_node_is_initialized_the_cloud_tells_what_the_kubelet_does_not() {
+        let gpu = "example.com/gpu";
+        let there = amounts(&[("cpu", "4"), ("memory", "7Gi"), (gpu, "0")]);
+        let told = claim(&[("cpu", "4"), ("memory", "8Gi"), (gpu, "2"), ("pods", "110")]);
+        let joined = |initialized| {
+            let mut node = Node {
+                capacity: there.clone(),
+                allocatable: there.clone(),
+                ..Node::default()
+            };
+            join(&mut node, &told, &[], initialized);
+            assert_eq!(node.capacity, node.allocatable);
+            node.allocatable.to_string()
+        };
+        assert_eq!(joined(false), "cpu=4 memory=7Gi pods=110 example.com/gpu=2");
+        assert_eq!(joined(true), "cpu=4 memory=7Gi example.com/gpu=0");
+    }
+
+    #[rstest]
+    #[case("team", Effect::NoSchedule, true, true)]
+    #[case("cni", Effect::NoSchedule, false, true)]
+    #[case("node.kubernetes.io/not-ready", Effect::NoExecute, false, true)]
+    #[case("node.kubernetes.io/not-ready", Effect::NoSchedule, false, true)]
+    fn what_a_node_starts_with_keeps_pods_away_only_once_it_is_initialized(
+        #[case] key: &str,
+        #[case] effect: Effect,
+        #[case] before: bool,
+        #[case] after: bool,
+    ) {
+        let startup = [Taint::new("cni", "", Effect::NoSchedule)];
+        for (initialized, counts) in [(false, before), (true, after)] {
+            let mut node = Node {
+                taints: vec![Taint::new(key, "", effect)],
+                ..Node::default()
+            };
+            join(&mut node, &claim(&[]), &startup, initialized);
+            assert_eq!(!node.taints.is_empty(), counts, "{key}");
+        }
     }
 }

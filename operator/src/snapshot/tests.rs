@@ -220,6 +220,106 @@ fn a_daemon_nobody_can_read_stops_buying_and_says_so() {
 }
 
 #[test]
+fn every_taint_of_a_node_that_is_nobodys_claim_counts() {
+    let mirror = mirror();
+    put(
+        &mirror.nodes,
+        json!({ "metadata": { "name": "n" }, "status": { "allocatable": { "cpu": "4" } },
+            "spec": { "taints": [{ "key": "node.kubernetes.io/not-ready", "effect": "NoSchedule" }] } }),
+    );
+    assert_eq!(frozen(&mirror).nodes[0].taints.len(), 1);
+}
+
+#[test]
+fn a_pod_that_has_finished_takes_nothing_and_counts_for_nobody() {
+    let mirror = mirror();
+    for phase in ["Succeeded", "Failed"] {
+        let mut done = pod(phase, Some("n"), &json!({}));
+        done["status"]["phase"] = json!(phase);
+        put(&mirror.pods, done);
+    }
+    let frozen = frozen(&mirror);
+    assert!(said(&frozen).is_empty());
+    assert_eq!(frozen.nodes[0].used.get(&ResourceName::Cpu), 0);
+}
+
+fn daemon(mirror: &Mirror, template: &Value) {
+    put(
+        &mirror.daemons,
+        json!({ "metadata": { "name": "logs", "namespace": "d", "uid": "set" },
+            "spec": { "selector": {}, "template": { "spec": template } } }),
+    );
+}
+
+#[test]
+fn a_daemon_takes_what_its_newest_pod_does_because_admission_may_have_added_to_it() {
+    let mirror = mirror();
+    let cpu = |cpu: &str| json!([{ "name": "main", "resources": { "requests": { "cpu": cpu } } }]);
+    let counted = |mirror: &Mirror| {
+        let frozen = frozen(mirror);
+        frozen.daemons[0].shape.requests.get(&ResourceName::Cpu)
+    };
+    daemon(&mirror, &json!({ "containers": cpu("100m") }));
+    assert_eq!(counted(&mirror), 100);
+    for (name, day, more) in [("old", 1, "0"), ("new", 3, "250m"), ("other", 2, "1")] {
+        let spec = json!({ "containers": cpu("100m"), "overhead": { "cpu": more } });
+        let mut pod = pod(name, Some("n"), &spec);
+        pod["metadata"]["creationTimestamp"] = json!(format!("2026-01-0{day}T00:00:00Z"));
+        pod["metadata"]["ownerReferences"] = json!([{ "apiVersion": "apps/v1", "kind": "DaemonSet",
+            "name": "logs", "uid": "set", "controller": true }]);
+        put(&mirror.pods, pod);
+    }
+    assert_eq!(counted(&mirror), 350);
+}
+
+#[test]
+fn a_daemon_that_waits_for_devices_takes_nothing() {
+    let mirror = mirror();
+    let claims = json!([{ "name": "gpu", "resourceClaimName": "x" }]);
+    daemon(
+        &mirror,
+        &json!({ "containers": [], "resourceClaims": claims }),
+    );
+    assert!(frozen(&mirror).daemons.is_empty());
+}
+
+#[test]
+fn a_pod_that_runs_is_not_asked_whether_its_volumes_can_still_be_had() {
+    let mirror = mirror();
+    let disk = json!({ "volumes": [{ "name": "disk", "persistentVolumeClaim": { "claimName": "gone" } }] });
+    put(&mirror.pods, pod("runs", Some("n"), &disk));
+    let frozen = frozen(&mirror);
+    assert_eq!(said(&frozen), ["d/runs n"]);
+    assert!(shape_of_first(&frozen).unreadable.is_empty());
+    assert_eq!(frozen.nodes[0].allocatable.get(&ResourceName::Cpu), 4000);
+}
+
+#[test]
+fn a_volume_made_for_a_pod_binds_it_to_a_zone_only_until_it_runs() {
+    let mirror = mirror();
+    let scratch = json!({ "volumes": [{ "name": "scratch", "ephemeral": { "volumeClaimTemplate": { "spec": {} } } }] });
+    put(
+        &mirror.volume_claims,
+        json!({ "metadata": { "name": "web-scratch", "namespace": "d", "annotations": { "pv.kubernetes.io/bind-completed": "yes" } },
+            "spec": { "volumeName": "pv" } }),
+    );
+    let term = json!({ "matchExpressions": [{ "key": ZONE, "operator": "In", "values": ["a"] }] });
+    put(
+        &mirror.volumes,
+        json!({ "metadata": { "name": "pv" }, "spec": { "csi": { "driver": "csi", "volumeHandle": "x" },
+            "nodeAffinity": { "required": { "nodeSelectorTerms": [term] } } } }),
+    );
+    let alternatives = |node| {
+        put(&mirror.pods, pod("web", node, &scratch));
+        let volume = shape_of_first(&frozen(&mirror)).volumes.remove(0);
+        assert_eq!(volume.driver.as_deref(), Some("csi"));
+        volume.alternatives.len()
+    };
+    assert_eq!(alternatives(None), 1);
+    assert_eq!(alternatives(Some("n")), 0);
+}
+
+#[test]
 fn a_pod_that_was_passed_over_is_known_as_such() {
     let mirror = mirror();
     put(&mirror.pods, pod("waits", None, &json!({})));

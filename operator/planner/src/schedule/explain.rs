@@ -10,9 +10,9 @@ use super::rules::{Rule, Says};
 use super::run::Run;
 use super::stock::Stock;
 use super::till::Till;
-use crate::catalog::{Availability, Offerings};
+use crate::catalog::{Availability, OfferingId, Offerings, TypeId};
 use crate::labels;
-use crate::requirements::{Conflict, Requirements, Text, Undefined};
+use crate::requirements::{Conflict, Requirement, Requirements, Text, Undefined};
 use crate::resources::ResourceName;
 use crate::snapshot::Shape;
 use crate::taints::{self, Preferred};
@@ -149,7 +149,8 @@ impl Desk<'_, '_> {
         let mut buyable = matching.clone();
         buyable.keep_only(&self.stock.buyable);
         if buyable.is_empty() {
-            whys.push(self.nothing_available(&matching));
+            let eaten = self.eaten_by_daemons(&matching);
+            whys.push(eaten.unwrap_or_else(|| self.nothing_available(&matching)));
             return;
         }
         let (mut fitting, short) = self.short_types(&buyable);
@@ -236,6 +237,9 @@ impl Desk<'_, '_> {
         let mut requirements = stock.template.clone();
         requirements.add_all(asked);
         let mut matching = stock.visible.clone();
+        if matching.is_empty() {
+            return Err(self.sells_nothing());
+        }
         let of = self.count_types(&matching);
         for requirement in asked.iter() {
             let Some(both) = requirements.get(requirement.key()) else {
@@ -251,6 +255,55 @@ impl Desk<'_, '_> {
             }
         }
         Ok((requirements, matching))
+    }
+
+    /// The pool's own requirements leave nothing, whoever asks.
+    fn sells_nothing(&self) -> Why {
+        let stock = self.stock;
+        let types = stock.catalog.types().len();
+        let mut left = stock.catalog.none();
+        for at in 0..stock.catalog.offerings().len() {
+            left.insert(OfferingId(super::index(at)));
+        }
+        let empties = |requirement: &&Requirement| {
+            left.keep_only(&stock.find_meeting(requirement));
+            left.is_empty()
+        };
+        let said = match stock.template.iter().find(empties) {
+            Some(requirement) => format!("none of {types} instance types has {requirement}"),
+            None => "its catalog has no offerings".to_owned(),
+        };
+        Why::PoolNotReady {
+            pool: stock.pool.name.clone(),
+            said: said.into(),
+        }
+    }
+
+    /// Daemons alone need more than any of these types has.
+    fn eaten_by_daemons(&self, matching: &Offerings) -> Option<Why> {
+        let stock = self.stock;
+        let kinds = self.types(matching);
+        let eaten = |kind: &usize| stock.free[*kind].is_none();
+        let largest = kinds.iter().copied().rfind(eaten)?;
+        if !kinds.iter().all(eaten) {
+            return None;
+        }
+        let left = stock
+            .catalog
+            .allocatable(TypeId(super::index(largest)))
+            .minus(&stock.load[largest].requests);
+        let (resource, _) = left.iter().find(|(_, amount)| *amount < 0)?;
+        let column = self.names.iter().position(|name| name == resource);
+        let types = super::index(kinds.len());
+        Some(Why::NothingLargeEnough {
+            pool: stock.pool.name.clone(),
+            resource: resource.clone(),
+            asked: column.map_or(0, |column| self.asked[column]),
+            largest: 0,
+            daemons: stock.load[largest].requests.get(resource),
+            types,
+            of: types,
+        })
     }
 
     fn nothing_available(&self, matching: &Offerings) -> Why {

@@ -292,3 +292,45 @@ impl HostPort {
         self.port == other.port && self.protocol == other.protocol && same_address
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    /// `tcp:80`, or with an address behind it.
+    fn port(text: &str) -> HostPort {
+        let mut words = text.splitn(3, ':');
+        HostPort {
+            protocol: match words.next().unwrap() {
+                "udp" => Protocol::Udp,
+                "sctp" => Protocol::Sctp,
+                _ => Protocol::Tcp,
+            },
+            port: words.next().unwrap().parse().unwrap(),
+            ip: words.next().map(|ip| ip.parse().unwrap()),
+        }
+    }
+
+    #[rstest]
+    #[case("tcp:80", "tcp:80", true)]
+    #[case("tcp:80", "tcp:443", false)]
+    #[case("tcp:80", "udp:80", false)]
+    #[case("udp:80", "sctp:80", false)]
+    #[case("tcp:80", "tcp:80:10.0.0.1", true)]
+    #[case("tcp:80:0.0.0.0", "tcp:80:10.0.0.1", true)]
+    #[case("tcp:80:::", "tcp:80:10.0.0.1", true)]
+    #[case("tcp:80:::", "tcp:80:0.0.0.0", true)]
+    #[case("tcp:80:10.0.0.1", "tcp:80:10.0.0.1", true)]
+    #[case("tcp:80:10.0.0.1", "tcp:80:10.0.0.2", false)]
+    #[case("tcp:80:10.0.0.1", "tcp:80:fe80::1", false)]
+    #[case("tcp:80:0.0.0.0", "udp:80:0.0.0.0", false)]
+    fn two_pods_cannot_have_one_port_on_one_address(
+        #[case] one: &str,
+        #[case] other: &str,
+        #[case] conflict: bool,
+    ) {
+        assert_eq!(port(one).conflicts(&port(other)), conflict);
+        assert_eq!(port(other).conflicts(&port(one)), conflict);
+    }
+}

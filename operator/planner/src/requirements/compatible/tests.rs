@@ -84,6 +84,18 @@ fn a_new_claim_may_not_leave_a_custom_label_open() {
 }
 
 #[test]
+fn requirements_print_sorted_and_without_the_host_name() {
+    let all: Requirements = [
+        Requirement::new("zone", Operator::Gt, &["1"]).unwrap(),
+        Requirement::one_of("kubernetes.io/hostname", ["n1"]),
+        Requirement::one_of("arch", ["b", "a"]),
+    ]
+    .into_iter()
+    .collect();
+    assert_eq!(all.to_string(), "arch In [a b], zone Exists >=2");
+}
+
+#[test]
 fn labels_only_one_side_names_do_not_matter_to_an_instance_type() {
     let place = Requirements::from_labels([("a", "1")]);
     assert!(
@@ -113,6 +125,30 @@ fn a_misspelt_label_gets_a_hint() {
         (
             "arch",
             "label arch has no known values (typo of kubernetes.io/arch?)",
+        ),
+        (
+            "region",
+            "label region has no known values (typo of topology.kubernetes.io/region?)",
+        ),
+        (
+            "topology.kubernetes.io/zon",
+            "label topology.kubernetes.io/zon has no known values (typo of topology.kubernetes.io/zone?)",
+        ),
+        (
+            "instance-type",
+            "label instance-type has no known values (typo of node.kubernetes.io/instance-type?)",
+        ),
+        (
+            "beta.example.io/os",
+            "label beta.example.io/os has no known values (typo of kubernetes.io/os?)",
+        ),
+        (
+            "capacity-type",
+            "label capacity-type has no known values (typo of karpenter.sh/capacity-type?)",
+        ),
+        (
+            "kubernetes.io/teams",
+            "label kubernetes.io/teams has no known values",
         ),
         ("colour", "label colour has no known values"),
         ("tea", "label tea has no known values (typo of team?)"),

@@ -306,3 +306,77 @@ fn pods_that_share_a_host_go_there_together_even_if_they_are_spread_over_zones()
         "big -> default-0\npair-1 -> default-0\npair-2 -> default-0",
     );
 }
+
+#[test]
+fn a_target_that_may_be_anywhere_draws_everybody_to_where_it_goes() {
+    let world =
+        format!("{THREE}pod db cpu=1 label.app=db\npod web cpu=1 {WEB} near=zone:app=db x10");
+    zones(&world, "11");
+    refused(&world, 0);
+}
+
+#[test]
+fn a_group_that_runs_elsewhere_already_lets_nobody_begin_anew() {
+    // Upstream opens a second place for who cannot go to the first; kube-scheduler would never bind it there.
+    check(
+        &format!(
+            "{THREE}node n1 cpu=8 used=8 zone=b\nbound old {WEB} on=n1\npod web cpu=1 {WEB} term=zone:In:a near=host:app=web"
+        ),
+        "web: AffinityUnmet",
+    );
+    let world = |pods: &str| {
+        format!(
+            "{THREE}pod one cpu=2 {WEB} select.topology.kubernetes.io/zone=a near=zone:app=web\n{pods}"
+        )
+    };
+    refused(&world(""), 0);
+    refused(
+        &world(&format!(
+            "pod two cpu=1 {WEB} select.topology.kubernetes.io/zone=b near=zone:app=web"
+        )),
+        1,
+    );
+}
+
+#[test]
+fn who_wants_to_be_alone_in_a_zone_leaves_the_others_to_the_rest() {
+    // Upstream cannot say in which zone the first will be, and lets the second wait for it.
+    let world = format!("{THREE}pod db cpu=4 label.app=db apart=zone:app=web\npod web cpu=1 {WEB}");
+    zones(&world, "1 1");
+}
+
+#[test]
+fn a_preference_against_a_constraint_is_given_up_and_the_constraint_kept() {
+    hosts(
+        &format!("{THREE}pod web cpu=1 {WEB} spread=host:1:app=web prefer-near=9:host:app=web x3"),
+        "1 1 1",
+    );
+    hosts(
+        &format!("{THREE}pod web cpu=1 {WEB} apart=host:app=web prefer-near=9:host:app=web x3"),
+        "1 1 1",
+    );
+    hosts(
+        &format!("{THREE}pod web cpu=1 {WEB} near=host:app=web prefer-apart=9:host:app=web x3"),
+        "3",
+    );
+}
+
+#[test]
+fn what_another_pod_only_prefers_does_not_keep_this_one_away() {
+    hosts(
+        &format!(
+            "type t cpu=8 price=1\npool p limit.nodes=1\npod db cpu=4 label.app=db prefer-apart=9:host:app=web\npod web cpu=1 {WEB} x2"
+        ),
+        "3",
+    );
+}
+
+#[test]
+fn liked_neighbours_are_not_looked_at_when_preferences_are_ignored() {
+    check(
+        &format!(
+            "preferences ignore\nnode n1 cpu=8\nnode n2 cpu=8 used=1\nbound db label.app=db on=n2\npod web cpu=1 {WEB} prefer-near=5:host:app=db"
+        ),
+        "web -> n1",
+    );
+}

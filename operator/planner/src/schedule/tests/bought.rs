@@ -116,6 +116,30 @@ fn a_soft_taint_of_a_pool_is_avoided_then_accepted() {
 }
 
 #[test]
+fn a_pool_is_chosen_by_name_or_label_whatever_its_weight() {
+    let world = |pod: &str| {
+        format!(
+            "type t cpu=4 price=1\npool a label.team=red\npool b weight=5 label.team=blue\npod web cpu=1 {pod}"
+        )
+    };
+    check(&world(""), "web -> b-0");
+    check(&world("select.karpenter.sh/nodepool=a"), "web -> a-0");
+    check(&world("select.team=red"), "web -> a-0");
+    check(&world("prefer=1:team:In:red"), "web -> a-0");
+}
+
+#[test]
+fn a_pool_of_fixed_size_takes_pods_on_its_nodes_and_buys_nothing() {
+    let world = |pods: u32| {
+        format!(
+            "type t cpu=4 price=1\npool p state=fixed\nnode n1 pool=p cpu=4\npod web cpu=4 x{pods}"
+        )
+    };
+    check(&world(1), "web-1 -> n1");
+    check(&world(2), "web-1 -> n1\nweb-2: NoPool");
+}
+
+#[test]
 fn a_zone_asked_for_is_a_zone_bought() {
     check(
         "type t cpu=4 price=1 zones=a,b\npod web cpu=1 select.topology.kubernetes.io/zone=b",

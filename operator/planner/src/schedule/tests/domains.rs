@@ -14,11 +14,20 @@ fn plan(text: &str) -> (Snapshot, Schedule) {
 
 /// Pods per zone, smallest first.
 pub(super) fn zones(text: &str, expected: &str) {
+    per(text, expected, zone_of);
+}
+
+/// Pods per capacity type, smallest first.
+pub(super) fn capacity_types(text: &str, expected: &str) {
+    per(text, expected, capacity_type_of);
+}
+
+fn per(text: &str, expected: &str, domain: impl Fn(&Snapshot, &Schedule, Spot) -> String) {
     let (snapshot, schedule) = plan(text);
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     for (_, spot) in &schedule.placements {
         *counts
-            .entry(zone_of(&snapshot, &schedule, *spot))
+            .entry(domain(&snapshot, &schedule, *spot))
             .or_default() += 1;
     }
     compare(
@@ -74,6 +83,28 @@ pub(super) fn zone_of(snapshot: &Snapshot, schedule: &Schedule, spot: Spot) -> S
         }
     };
     zone.to_owned()
+}
+
+fn capacity_type_of(snapshot: &Snapshot, schedule: &Schedule, spot: Spot) -> String {
+    let kind = match spot {
+        Spot::Node(id) => snapshot.node(id).label(labels::CAPACITY_TYPE).unwrap_or(""),
+        Spot::Claim(id) => snapshot
+            .claim(id)
+            .offering
+            .as_ref()
+            .map_or("", |(_, _, kind)| kind.as_str()),
+        Spot::Opening(at) => {
+            let opening = &schedule.openings[at as usize];
+            let catalog = snapshot
+                .catalog_of(&snapshot.pool(opening.pool).class)
+                .unwrap();
+            catalog
+                .offering(opening.offerings[0])
+                .capacity_type
+                .as_str()
+        }
+    };
+    kind.to_owned()
 }
 
 fn compare(mut counts: Vec<u32>, expected: &str, plan: &str) {

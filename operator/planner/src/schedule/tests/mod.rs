@@ -3,10 +3,15 @@
 mod absurd;
 mod affinities;
 mod bought;
+mod capacity_types;
 mod checker;
+mod choice;
+mod coming;
 mod cost;
 mod departures;
 mod domains;
+mod landing;
+mod limits;
 mod packing;
 mod placed;
 mod properties;

@@ -218,3 +218,14 @@ fn a_preference_costs_nobody_else_a_place() {
     // Where there is room for both it is kept.
     check(&world(3), "big -> n2\npinned -> n2");
 }
+
+#[test]
+fn a_host_that_is_only_preferred_is_taken_if_it_can_be() {
+    let world = |host: &str| {
+        format!(
+            "type t cpu=8 price=1\nnode n1 cpu=4\nnode n2 cpu=4\npod web cpu=1 prefer=1:host:In:{host}"
+        )
+    };
+    check(&world("n2"), "web -> n2");
+    check(&world("nowhere"), "web -> n1");
+}

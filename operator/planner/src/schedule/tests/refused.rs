@@ -92,6 +92,32 @@ fn a_zone_that_does_not_exist_is_named() {
 }
 
 #[test]
+fn a_pool_that_asks_for_what_nobody_sells_is_named_with_its_own_requirement() {
+    let text = "type t cpu=2 price=1\npool p need=zone:In:nowhere\npod web cpu=1 select.kubernetes.io/arch=arm64";
+    let said = "none of 1 instance types has topology.kubernetes.io/zone In [nowhere]";
+    let expected = Why::PoolNotReady {
+        pool: "p".into(),
+        said: said.into(),
+    };
+    assert_eq!(whys(text), [expected]);
+}
+
+#[test]
+fn daemons_that_leave_nothing_on_any_type_are_named_with_what_they_take() {
+    let text = "type a cpu=2 price=1\ntype b cpu=4 price=2\ndaemon log cpu=5\npod web cpu=1";
+    let expected = Why::NothingLargeEnough {
+        pool: "default".into(),
+        resource: crate::ResourceName::Cpu,
+        asked: 1000,
+        largest: 0,
+        daemons: 5000,
+        types: 2,
+        of: 2,
+    };
+    assert_eq!(whys(text), [expected]);
+}
+
+#[test]
 fn what_is_sold_out_is_named_with_the_time_it_comes_back() {
     let whys = whys("type t cpu=2 price=1 gone=a\npod web cpu=1");
     let until = Some(super::world::now() + jiff::SignedDuration::from_mins(3));

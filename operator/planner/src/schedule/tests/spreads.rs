@@ -282,6 +282,34 @@ fn a_domain_only_a_tainted_pool_sells_holds_back_once_a_node_stands_there() {
 }
 
 #[test]
+fn pools_that_exclude_each_other_by_taints_give_each_pod_its_own_domains() {
+    let world = |word: &str| {
+        format!(
+            "{THREE}pool p need=zone:In:a|b taint=x\npool q need=zone:In:b|c taint=y\nnode n1 cpu=1 used=1 zone=c taint=y
+             pod web cpu=1 {WEB} tolerate=x spread=zone:1:app=web{word} x6"
+        )
+    };
+    zones(&world(":no-taints"), "3 3");
+    // c is empty, and for who looks at every node it stays so.
+    zones(&world(""), "1 1");
+    let both = format!(
+        "{}\npod api cpu=1 {WEB} tolerate=y spread=zone:1:app=web:no-taints x1",
+        world(":no-taints")
+    );
+    refused(&both, 0);
+}
+
+#[test]
+fn who_tolerates_everything_is_spread_over_the_domains_of_all_pools() {
+    zones(
+        &format!(
+            "{THREE}pool p need=zone:In:a|b taint=x\npool q need=zone:In:b|c taint=y\npod web cpu=1 {WEB} tolerate=x tolerate=y spread=zone:1:app=web:no-taints x6"
+        ),
+        "2 2 2",
+    );
+}
+
+#[test]
 fn pods_in_a_domain_the_pod_cannot_go_to_count_when_affinity_is_ignored() {
     // a runs one pod; with affinity ignored a node without the label is looked at as well.
     let world = |word: &str| {

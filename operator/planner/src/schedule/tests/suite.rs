@@ -41,6 +41,20 @@ fn bought(pool: &str, pod: &str, expected: &str) {
 #[case("label.team=red", "term=team:Exists", "small/")]
 #[case("label.team=red", "term=team:DoesNotExist", "LabelConflict")]
 #[case("label.team=red", "term=team:NotIn:blue", "small/")]
+#[case("label.kubernetes.io/x=red", "select.kubernetes.io/x=red", "small/")]
+#[case(
+    "label.sub.kubernetes.io/x=red",
+    "select.sub.kubernetes.io/x=blue",
+    "LabelConflict"
+)]
+#[case("", "select.sub.kubernetes.io/x=blue", "LabelUnknown")]
+#[case("need=n:Gt:5", "term=n:Lt:5", "LabelConflict")]
+#[case("need=n:Gt:5", "term=n:Lt:7", "small/")]
+#[case("need=n:Gte:5", "select.n=5", "small/")]
+#[case("need=n:Gte:5", "select.n=five", "LabelConflict")]
+#[case("need=n:Lte:5", "select.n=6", "LabelConflict")]
+#[case("need=team:NotIn:red", "select.team=red", "LabelConflict")]
+#[case("need=team:NotIn:red", "select.team=blue", "small/")]
 fn a_custom_label_is_met_as_the_algebra_says(
     #[case] pool: &str,
     #[case] pod: &str,
@@ -60,6 +74,32 @@ fn a_custom_label_is_met_as_the_algebra_says(
 #[case("", "select.topology.kubernetes.io/zone=z", "NoTypeWithLabel")]
 #[case("", "term=zone:NotIn:a|b", "small/c/")]
 #[case("need=zone:NotIn:a", "term=zone:NotIn:b", "small/c/")]
+#[case("need=zone:In:c", "term=zone:NotIn:c", "LabelConflict")]
+#[case("need=zone:In:c", "term=zone:In:a|b", "LabelConflict")]
+#[case("need=zone:In:c", "term=zone:In:b|c", "small/c/")]
+#[case("", "term=zone:Exists", "small/")]
+#[case("", "term=zone:DoesNotExist", "NoTypeWithLabel")]
+#[case(
+    "need=zone:In:a|b need=arch:In:amd64|arm64",
+    "term=zone:NotIn:a;arch:NotIn:amd64;size:Gt:2",
+    "arm/b/"
+)]
+#[case(
+    "need=zone:In:c need=ct:In:on-demand",
+    "select.kubernetes.io/os=linux select.kubernetes.io/arch=amd64",
+    "small/c/on-demand"
+)]
+#[case("need=kubernetes.io/os:In:darwin", "", "PoolNotReady")]
+#[case(
+    "need=kubernetes.io/os:In:darwin",
+    "select.topology.kubernetes.io/zone=a",
+    "PoolNotReady"
+)]
+#[case(
+    "need=arch:In:arm64",
+    "select.kubernetes.io/os=windows term=zone:In:b;ct:In:on-demand",
+    "arm/b/on-demand"
+)]
 #[case("", "term=size:Gt:3", "arm/")]
 #[case("", "term=size:Gt:4", "large/")]
 #[case("", "term=size:Gte:16", "large/")]
@@ -101,6 +141,8 @@ fn a_custom_label_is_met_as_the_algebra_says(
 #[case("need=zone:In:c need=kubernetes.io/os:In:windows", "", "large/c/")]
 #[case("", "term=zone:In:z term=zone:In:b", "small/b/")]
 #[case("", "term=size:Gt:99 term=size:Gt:98 term=size:Gt:3", "arm/")]
+#[case("", "term=zone:In:z", "NoTypeWithLabel")]
+#[case("", "term=zone:In:z term=zone:In:y", "NoTypeWithLabel")]
 fn a_well_known_label_chooses_the_offering(
     #[case] pool: &str,
     #[case] pod: &str,
@@ -120,6 +162,14 @@ fn a_well_known_label_chooses_the_offering(
 #[case("term=zone:In:z term=zone:In:b prefer=1:arch:In:arm64", "arm/b/")]
 #[case("select.topology.kubernetes.io/zone=b prefer=1:size:Gt:2", "arm/b/")]
 #[case("term=zone:In:a term=zone:In:b prefer=5:zone:In:b", "small/")]
+#[case("term=zone:In:a|b prefer=1:zone:In:b|c", "small/b/")]
+#[case("term=zone:NotIn:c prefer=1:zone:NotIn:a", "small/b/")]
+#[case("term=zone:NotIn:a prefer=1:zone:In:a", "small/")]
+#[case("term=zone:NotIn:b|c prefer=1:zone:NotIn:a", "small/a/")]
+#[case(
+    "select.kubernetes.io/arch=amd64 term=zone:In:b|c prefer=1:size:Gt:2;zone:In:c",
+    "large/c/"
+)]
 fn a_preference_is_followed_and_given_up_by_weight(#[case] pod: &str, #[case] expected: &str) {
     bought("", pod, expected);
 }
@@ -141,6 +191,59 @@ fn a_preference_that_could_hold_only_with_an_earlier_term_does_not_lose_the_pod(
         "type t cpu=4 price=1 zones=a\nnode n1 cpu=4 used=4 zone=b\npool p\npod web cpu=1 term=zone:In:a;team:DoesNotExist term=zone:In:z prefer=5:zone:In:q",
         0,
     );
+}
+
+const SPECIAL: &str = "known special
+type plain cpu=2 price=1
+type gilded cpu=2 price=2 label.special=yes
+";
+
+/// A label some types have and others do not.
+#[rstest]
+#[case("", "plain/")]
+#[case("term=special:Exists", "gilded/")]
+#[case("select.special=yes", "gilded/")]
+#[case("select.special=no", "NoTypeWithLabel")]
+#[case("term=special:DoesNotExist", "plain/")]
+#[case("term=special:NotIn:yes", "plain/")]
+#[case("term=special:NotIn:no", "plain/")]
+#[case("prefer=1:special:Exists", "gilded/")]
+fn a_label_only_some_types_have_chooses_among_them(#[case] pod: &str, #[case] expected: &str) {
+    let plan = planned(&format!("{SPECIAL}pool p\npod web cpu=1 {pod}"));
+    assert!(plan.contains(expected), "{expected} expected of\n{plan}");
+}
+
+#[test]
+fn who_only_wants_the_label_to_exist_leaves_its_value_to_others() {
+    let world = |more: &str| {
+        format!("{TYPES}pool p label.team=red\npod a cpu=1 term=team:Exists\npod b cpu=1 {more}")
+    };
+    hosts(&world("select.team=red"), "2");
+    refused(&world("select.team=blue"), 1);
+}
+
+#[test]
+fn who_shares_a_claim_leaves_to_the_next_only_what_both_allow() {
+    let two = "type t cpu=8 price=1 zones=a,b,c\n";
+    let pods =
+        "pod x cpu=1 term=zone:In:a|b\npod y cpu=1 term=zone:In:b|c\npod z cpu=1 term=zone:In:b";
+    hosts(&format!("{two}{pods}"), "3");
+    assert!(planned(&format!("{two}{pods}")).contains("t/b/on-demand"));
+}
+
+#[test]
+fn a_request_for_nothing_is_no_request() {
+    hosts(
+        "type t cpu=1 price=1\npod a cpu=1 gpu=0 ephemeral-storage=0",
+        "1",
+    );
+    refused("type t cpu=1 price=1\npod a cpu=1 gpu=1", 1);
+}
+
+#[test]
+fn the_only_type_that_suits_is_bought_whatever_it_costs() {
+    let plan = planned("type s cpu=2 price=1\ntype l cpu=9 gpu=1 price=99\npod a cpu=1 gpu=1");
+    assert!(plan.contains("l/a/on-demand at 99"), "{plan}");
 }
 
 #[test]

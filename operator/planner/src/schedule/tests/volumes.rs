@@ -176,6 +176,38 @@ fn the_zones_of_volumes_and_spreads_hold_together() {
 }
 
 #[test]
+fn a_volumes_zone_does_not_narrow_what_a_spread_compares() {
+    // The pod itself could go to b, so b is compared, although its volume never will be reached from there.
+    let world = |term: &str| {
+        format!(
+            "type t cpu=8 price=1 zones=a,b\nnode n1 cpu=1 used=1 zone=a\nbound old label.app=web on=n1\npod web cpu=1 label.app=web {term} spread=zone:1:app=web volume=data:csi:a"
+        )
+    };
+    refused(&world(""), 1);
+    refused(&world("term=zone:In:a"), 0);
+}
+
+#[test]
+fn of_three_volumes_only_what_all_reach_is_left() {
+    let plan = planned(&format!(
+        "{THREE}pod web cpu=1 volume=one:csi:a|b|c volume=two:csi:b|c volume=three:csi:a|c"
+    ));
+    assert!(plan.contains("t/c/on-demand"), "{plan}");
+    check(
+        &format!("{THREE}pod web cpu=1 volume=one:csi:a|b volume=two:csi:b|c volume=three:csi:a|c"),
+        "web: VolumesApart",
+    );
+}
+
+#[test]
+fn pods_that_share_a_volume_meet_in_its_zone() {
+    zones(
+        &format!("{THREE}pod one cpu=1 volume=shared:csi:b\npod two cpu=2 volume=shared:csi:b"),
+        "2",
+    );
+}
+
+#[test]
 fn pods_with_claims_of_their_own_are_one_shape() {
     let snapshot = super::world::world(
         "pod a cpu=1 volume=a:csi\npod b cpu=1 volume=b:csi\npod c cpu=1 volume=s:csi\npod d cpu=1 volume=s:csi",
