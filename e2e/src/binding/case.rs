@@ -1,19 +1,21 @@
 //! Which objects does a generated cluster become, so that kube-scheduler judges the plan for it?
 //!
-//! Cases share one control plane: each has a namespace and a label that only its nodes have. A pod is tied to its planned node by
-//! a taint that only it tolerates, not by a selector: selectors would narrow what its spreads look at.
+//! Cases share one control plane: each has namespaces of its own and a label that only its nodes have. A pod is tied to its planned
+//! node by a resource that only this node has, not by a selector or a taint: those would narrow what its spreads look at.
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use operator::args::{MinValues, Preferences};
 use operator::plan::{Asked, Output, Plan, answer};
 use serde_json::{Map, Value, json};
+use xtask::bench::schedule::rare::HOME;
 use xtask::bench::schedule::workload::Workload;
 
 use crate::Scratch;
 
 const CASE: &str = "example.test/case";
-const TIE: &str = "example.test/tie";
+/// Followed by a node's name: a resource that only it has.
+const TIE: &str = "example.test/on-";
 /// On pods and nodes: what belongs to one round.
 pub const ROUND: &str = "example.test/round";
 const HOSTNAME: &str = "kubernetes.io/hostname";
@@ -21,10 +23,14 @@ const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// What is put into the cluster, in this order.
 pub struct Case {
-    pub namespace: String,
+    pub namespaces: Vec<Value>,
     pub nodes: Vec<Value>,
     pub classes: Vec<Value>,
+    /// Volumes that are there, and claims with and without one.
+    pub volumes: Vec<Value>,
     pub disks: Vec<Value>,
+    /// How many volumes nodes take.
+    pub limits: Vec<Value>,
     /// Pods that run already.
     pub bound: Vec<Value>,
     /// One for every DaemonSet and node; some will not land.
@@ -72,31 +78,48 @@ impl Case {
         };
         let mut planned = Vec::new();
         for (pod, node) in places(&plan, &namespace) {
-            planned.push(names.pod(known(&pod)?, &json!({ "key": TIE, "value": node })));
+            planned.push(tied(names.pod(known(&pod)?), &node));
         }
         let mut refused = Vec::new();
         for refusal in &plan.refusals {
-            let everywhere = json!({ "key": TIE, "operator": "Exists" });
-            refused.push(names.pod(known(&refusal.pod)?, &everywhere));
+            refused.push(names.pod(known(&refusal.pod)?));
         }
         let daemons = of("DaemonSet");
         let daemons = daemons
             .iter()
             .flat_map(|set| nodes.iter().map(|node| names.daemon(set, node)));
+        let plain = |kind: &str| of(kind).into_iter().cloned().collect();
         Ok(Self {
-            classes: of("StorageClass").into_iter().cloned().collect(),
-            disks: of("PersistentVolumeClaim").into_iter().cloned().collect(),
-            bound: bound
-                .map(|pod| names.pod(pod, &json!({ "key": TIE, "operator": "Exists" })))
-                .collect(),
+            namespaces: names.namespaces(&of("Namespace")),
+            classes: plain("StorageClass"),
+            volumes: plain("PersistentVolume"),
+            disks: plain("PersistentVolumeClaim"),
+            limits: plain("CSINode"),
+            bound: bound.map(|pod| names.pod(pod)).collect(),
             daemons: daemons.collect(),
             nodes,
             planned,
             refused,
-            namespace,
             plan,
         })
     }
+}
+
+/// The node that a pod is tied to.
+pub fn tied_to(pod: &Value) -> &str {
+    let requests = pod["spec"]["containers"][0]["resources"]["requests"].as_object();
+    let mut names = requests.into_iter().flatten().map(|(name, _)| name);
+    names
+        .find_map(|name| name.strip_prefix(TIE))
+        .unwrap_or_default()
+}
+
+fn tied(mut pod: Value, node: &str) -> Value {
+    let resources = &mut pod["spec"]["containers"][0]["resources"];
+    for side in ["requests", "limits"] {
+        resources[side][format!("{TIE}{node}")] = json!("1");
+    }
+    pod
 }
 
 fn key(object: &Value) -> String {
@@ -117,17 +140,55 @@ fn rename(object: &mut Value, namespace: &str) {
             own(&mut object["metadata"]["name"]);
             own(&mut object["metadata"]["labels"][HOSTNAME]);
         }
-        Some("StorageClass") => own(&mut object["metadata"]["name"]),
+        Some("StorageClass" | "CSINode") => own(&mut object["metadata"]["name"]),
+        Some("Namespace") => own_namespace(&mut object["metadata"]["name"], namespace),
+        Some("PersistentVolume") => {
+            own(&mut object["metadata"]["name"]);
+            own(&mut object["spec"]["storageClassName"]);
+            own(&mut object["spec"]["csi"]["volumeHandle"]);
+            own_namespace(&mut object["spec"]["claimRef"]["namespace"], namespace);
+        }
         Some("Pod" | "DaemonSet" | "PersistentVolumeClaim") => {
-            object["metadata"]["namespace"] = json!(namespace);
+            own_namespace(&mut object["metadata"]["namespace"], namespace);
             let spec = object["spec"].as_object_mut();
             for (field, value) in spec.into_iter().flatten() {
-                if field == "nodeName" || field == "storageClassName" {
-                    own(value);
+                match field.as_str() {
+                    "nodeName" | "storageClassName" | "volumeName" => own(value),
+                    "affinity" => each_term(value, &mut |term| {
+                        let named = term.get_mut("namespaces").and_then(Value::as_array_mut);
+                        let named = named.into_iter().flatten();
+                        named.for_each(|one| own_namespace(one, namespace));
+                    }),
+                    _ => {}
                 }
             }
         }
         _ => {}
+    }
+}
+
+/// The usual namespace is called like the case, others like the case and themselves.
+fn own_namespace(value: &mut Value, case: &str) {
+    *value = match value.as_str() {
+        Some(HOME) | None => json!(case),
+        Some(other) => json!(format!("{case}-{other}")),
+    };
+}
+
+/// Every term of affinity and anti-affinity between pods.
+fn each_term(affinity: &mut Value, change: &mut impl FnMut(&mut Map<String, Value>)) {
+    for kind in ["podAffinity", "podAntiAffinity"] {
+        let lists = affinity.get_mut(kind).and_then(Value::as_object_mut);
+        let terms = lists.into_iter().flatten();
+        for one in terms.filter_map(|(_, list)| list.as_array_mut()).flatten() {
+            let term = match one.get_mut("podAffinityTerm") {
+                Some(term) => term,
+                None => one,
+            };
+            if let Some(term) = term.as_object_mut() {
+                change(term);
+            }
+        }
     }
 }
 
@@ -250,33 +311,66 @@ struct Names {
 }
 
 impl Names {
-    /// Ready, of this case, and tied.
+    /// Those of the files; the case's own, too, where they do not speak of it.
+    fn namespaces(&self, raw: &[&Value]) -> Vec<Value> {
+        let mut all: Vec<Value> = raw.iter().map(|one| (*one).clone()).collect();
+        if all.is_empty() {
+            all.push(json!({ "metadata": { "name": self.namespace } }));
+        }
+        for one in &mut all {
+            one["metadata"]["labels"][CASE] = json!(self.namespace);
+        }
+        all
+    }
+
+    /// A topology label that only nodes of this case have: some spreads look past all selectors.
+    fn topology(&self, key: &str) -> String {
+        let name = key.rsplit('/').next().unwrap_or(key);
+        format!("{}.example.test/{name}", self.namespace)
+    }
+
+    /// Ready, of this case, and with what ties pods to it.
     fn node(&self, raw: &Value) -> Value {
         let mut node = raw.clone();
-        let name = node["metadata"]["name"].clone();
-        node["metadata"]["labels"][CASE] = json!(self.namespace);
-        node["metadata"]["labels"][ROUND] = json!(self.round);
-        let taints = node["spec"]["taints"].as_array().cloned();
-        let mut taints = taints.unwrap_or_default();
-        taints.push(json!({ "key": TIE, "value": name, "effect": "NoSchedule" }));
-        node["spec"]["taints"] = json!(taints);
-        node["status"]["conditions"] =
+        let name = node["metadata"]["name"].as_str().unwrap_or_default();
+        let tie = format!("{TIE}{name}");
+        let labels = &mut node["metadata"]["labels"];
+        for key in [ZONE, HOSTNAME] {
+            labels[self.topology(key)] = labels[key].clone();
+        }
+        labels[CASE] = json!(self.namespace);
+        labels[ROUND] = json!(self.round);
+        let status = &mut node["status"];
+        for side in ["capacity", "allocatable"] {
+            status[side][&tie] = json!("1000");
+        }
+        status["conditions"] =
             json!([{ "type": "Ready", "status": "True", "reason": "KubeletReady", "message": "" }]);
         node
     }
 
-    fn pod(&self, raw: &Value, tie: &Value) -> Value {
+    fn pod(&self, raw: &Value) -> Value {
         let meta = &raw["metadata"];
         let mut labels = meta["labels"].clone();
         labels[ROUND] = json!(self.round);
         let mut spec = raw["spec"].clone();
         spec["nodeSelector"][CASE] = json!(self.namespace);
-        let tolerations = spec["tolerations"].as_array().cloned();
-        let mut tolerations = tolerations.unwrap_or_default();
-        tolerations.push(tie.clone());
-        spec["tolerations"] = json!(tolerations);
+        let spreads = spec.get_mut("topologySpreadConstraints");
+        for one in spreads.and_then(Value::as_array_mut).into_iter().flatten() {
+            let key = one["topologyKey"].as_str().unwrap_or_default();
+            one["topologyKey"] = json!(self.topology(key));
+        }
+        // Who means every namespace means those of the case.
+        let of_case = |term: &mut Map<String, Value>| {
+            if let Some(selector) = term.get_mut("namespaceSelector") {
+                selector["matchLabels"][CASE] = json!(self.namespace);
+            }
+        };
+        if let Some(affinity) = spec.get_mut("affinity") {
+            each_term(affinity, &mut { of_case });
+        }
         json!({ "apiVersion": "v1", "kind": "Pod", "spec": spec,
-            "metadata": { "name": meta["name"], "namespace": self.namespace, "labels": labels } })
+            "metadata": { "name": meta["name"], "namespace": meta["namespace"], "labels": labels } })
     }
 
     /// The pod that the DaemonSet's controller would make for a node.
@@ -287,8 +381,9 @@ impl Names {
             "{}-{node}",
             set["metadata"]["name"].as_str().unwrap_or_default()
         );
-        let raw = json!({ "metadata": { "name": name, "labels": template["metadata"]["labels"] }, "spec": template["spec"] });
-        let mut pod = self.pod(&raw, &json!({ "key": TIE, "value": node }));
+        let raw = json!({ "spec": template["spec"], "metadata": { "name": name, "labels": template["metadata"]["labels"],
+            "namespace": set["metadata"]["namespace"] } });
+        let mut pod = self.pod(&raw);
         let here = json!([{ "matchFields": [{ "key": "metadata.name", "operator": "In", "values": [node] }] }]);
         pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
             json!({ "nodeSelectorTerms": here });

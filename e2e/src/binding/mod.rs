@@ -11,17 +11,17 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use futures::TryStreamExt;
-use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolumeClaim, Pod};
-use k8s_openapi::api::storage::v1::StorageClass;
+use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 use xtask::bench::schedule::cluster::cluster;
 
-use self::case::{Case, ROUND};
+use self::case::{Case, ROUND, tied_to};
 use crate::Scratch;
 
 /// Cases that are in the cluster at the same time.
@@ -116,17 +116,17 @@ enum Verdict {
 impl Round {
     async fn play(&self, cases: &[Case], sum: &mut Sum) -> Result<()> {
         let all = |of: fn(&Case) -> &Vec<Value>| cases.iter().flat_map(of);
-        self.create::<Namespace>(
-            cases
-                .iter()
-                .map(|case| json!({ "metadata": { "name": case.namespace } })),
-        )
-        .await?;
+        self.create::<Namespace>(all(|case| &case.namespaces).cloned())
+            .await?;
         self.create::<StorageClass>(all(|case| &case.classes).cloned())
+            .await?;
+        self.create::<PersistentVolume>(all(|case| &case.volumes).cloned())
             .await?;
         self.create_in::<PersistentVolumeClaim>(all(|case| &case.disks))
             .await?;
         self.create::<Node>(all(|case| &case.nodes).cloned())
+            .await?;
+        self.create::<CSINode>(all(|case| &case.limits).cloned())
             .await?;
         self.create_in::<Pod>(all(|case| &case.bound)).await?;
         let daemons = all(|case| &case.daemons);
@@ -139,7 +139,7 @@ impl Round {
             .judged(planned.clone(), |one| matches!(one, Verdict::On(_)))
             .await?;
         for pod in planned {
-            let node = tied_to(pod);
+            let node = tied_to(pod).to_owned();
             let verdict = &verdicts[&key(pod)];
             if *verdict != Verdict::On(node.clone()) {
                 sum.wrong
@@ -258,9 +258,11 @@ impl Round {
     async fn clear(&self, cases: &[Case]) -> Result<()> {
         let now = DeleteParams::default().grace_period(0);
         let all = ListParams::default();
-        futures::stream::iter(cases.iter().map(Ok))
-            .try_for_each_concurrent(SIDE_BY_SIDE, async |case: &Case| {
-                let pods: Api<Pod> = Api::namespaced(self.client.clone(), &case.namespace);
+        let namespaces = cases.iter().flat_map(|case| &case.namespaces);
+        futures::stream::iter(namespaces.map(Ok))
+            .try_for_each_concurrent(SIDE_BY_SIDE, async |namespace: &Value| {
+                let name = namespace["metadata"]["name"].as_str().unwrap_or_default();
+                let pods: Api<Pod> = Api::namespaced(self.client.clone(), name);
                 pods.delete_collection(&now, &all).await?;
                 Ok::<_, anyhow::Error>(())
             })
@@ -274,13 +276,6 @@ impl Round {
 fn key(object: &Value) -> String {
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
     format!("{}/{}", text("namespace"), text("name"))
-}
-
-fn tied_to(pod: &Value) -> String {
-    let tolerations = pod["spec"]["tolerations"].as_array();
-    let last = tolerations.and_then(|all| all.last());
-    let node = last.and_then(|tie| tie["value"].as_str());
-    node.unwrap_or_default().to_owned()
 }
 
 fn verdict(pod: &Pod) -> Verdict {

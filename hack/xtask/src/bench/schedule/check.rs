@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::amount::{self, Amounts};
 use super::labels::{expressions, term_holds, tolerated};
-use super::topology;
+use super::{topology, volumes};
 
 const ZONE: &str = "topology.kubernetes.io/zone";
 
@@ -24,11 +24,22 @@ pub struct Spot {
     new: bool,
 }
 
+impl Spot {
+    pub fn hard_taints(&self) -> Vec<&Value> {
+        let taints = self.taints.iter();
+        taints
+            .filter(|taint| text(taint, "/effect") != "PreferNoSchedule")
+            .collect()
+    }
+}
+
 /// Everything the plan is judged by.
 pub struct World<'a> {
     pub pods: Vec<&'a Value>,
     pub spots: Vec<Spot>,
     pub spot_of: HashMap<usize, usize>,
+    /// Labels of those that are in the files.
+    pub namespaces: BTreeMap<&'a str, BTreeMap<String, String>>,
     daemons: Vec<&'a Value>,
     pools: BTreeMap<&'a str, &'a Value>,
     types: BTreeMap<&'a str, &'a Value>,
@@ -42,6 +53,7 @@ pub fn check(objects: &[Value], catalog: &Value, plan: &Value) -> Vec<String> {
     world.rooms(&mut wrong);
     world.limits(plan, &mut wrong);
     topology::check(&world, &mut wrong);
+    volumes::check(&world, objects, &mut wrong);
     wrong
 }
 
@@ -92,6 +104,9 @@ impl<'a> World<'a> {
             pods,
             spots,
             spot_of,
+            namespaces: of("Namespace")
+                .map(|one| (text(one, "/metadata/name"), labels(one, "/metadata/labels")))
+                .collect(),
             daemons: of("DaemonSet").collect(),
             pools: of("NodePool")
                 .map(|pool| (text(pool, "/metadata/name"), pool))
@@ -210,11 +225,7 @@ impl<'a> World<'a> {
         for spot in &self.spots {
             let mut used = Amounts::default();
             let mut ports = BTreeSet::new();
-            let hard: Vec<&Value> = spot
-                .taints
-                .iter()
-                .filter(|taint| text(taint, "/effect") != "PreferNoSchedule")
-                .collect();
+            let hard = spot.hard_taints();
             if spot.new {
                 let lands = |daemon: &&&Value| lands(daemon, spot, &hard);
                 for daemon in self.daemons.iter().filter(lands) {

@@ -3,16 +3,17 @@
 use serde_json::{Map, Value, json};
 
 use super::dice::Dice;
+use super::rare::{DRIVER, Rare};
 use super::workload::Workload;
 
 const ZONE: &str = "topology.kubernetes.io/zone";
 const HOSTNAME: &str = "kubernetes.io/hostname";
 const CAPACITY: &str = "karpenter.sh/capacity-type";
-const DRIVER: &str = "csi.example.com";
 
 /// What is common to the objects of one cluster.
 struct World {
     dice: Dice,
+    rare: Rare,
     zones: Vec<String>,
     teams: Vec<String>,
     pools: usize,
@@ -26,6 +27,7 @@ pub fn cluster(seed: u64) -> Workload {
     let pools = dice.between(1, 3);
     let mut world = World {
         dice,
+        rare: Rare::of(seed),
         zones,
         teams,
         pools,
@@ -37,6 +39,7 @@ pub fn cluster(seed: u64) -> Workload {
         objects.push(world.daemon_set(at));
     }
     objects.extend(world.storage());
+    objects.extend(world.rare.namespaces());
     for at in 0..world.dice.between(0, 6) {
         objects.extend(world.node(at));
     }
@@ -182,30 +185,66 @@ impl World {
             json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "labels": labels }, "spec": spec,
                 "status": { "capacity": room(cpu, ""), "allocatable": room(cpu, "spare") } }),
         ];
+        all.extend(self.rare.limits(&name));
         for pod in 0..self.dice.between(0, 2) {
-            let app = format!("g{}", self.dice.below(4));
-            all.push(json!({ "apiVersion": "v1", "kind": "Pod", "status": { "phase": "Running" },
-                "metadata": { "name": format!("b{at}-{pod}"), "namespace": "default", "uid": format!("b{at}-{pod}"),
-                    "labels": { "app": app }, "creationTimestamp": "2025-12-01T00:00:00Z" },
-                "spec": { "nodeName": name, "containers": [{ "name": "main", "image": "any",
-                    "resources": { "requests": { "cpu": "200m", "memory": "256Mi" } } }] } }));
+            all.extend(self.running(&name, &format!("b{at}-{pod}")));
         }
+        all
+    }
+
+    /// A pod that is on the node already, with what it has there.
+    fn running(&mut self, node: &str, name: &str) -> Vec<Value> {
+        let mut labels = json!({ "app": format!("g{}", self.dice.below(4)) });
+        self.rare.revise(&mut labels);
+        let mut pod = json!({ "apiVersion": "v1", "kind": "Pod", "status": { "phase": "Running" },
+            "metadata": { "name": name, "namespace": self.rare.home(), "uid": name,
+                "labels": labels, "creationTimestamp": "2025-12-01T00:00:00Z" },
+            "spec": { "nodeName": node, "containers": [{ "name": "main", "image": "any",
+                "resources": { "requests": { "cpu": "200m", "memory": "256Mi" } } }] } });
+        let mut all = self.rare.attached(&mut pod);
+        all.push(pod);
         all
     }
 
     /// The pods of one workload.
     fn group(&mut self, at: usize) -> Vec<Value> {
-        let labels = json!({ "app": format!("g{at}") });
+        let namespace = self.rare.home();
         let mut spec = Map::new();
         self.selectors(&mut spec);
         self.apart_or_near(at, &mut spec);
-        self.spreads(at, &mut spec);
+        let revisions = self.spreads(at, &mut spec);
         if self.dice.one_in(4) {
             spec.insert(
                 "tolerations".to_owned(),
                 json!([{ "key": "dedicated", "operator": "Exists" }]),
             );
         }
+        spec.insert("containers".to_owned(), json!([self.container()]));
+        let class = self
+            .dice
+            .one_in(6)
+            .then(|| *self.dice.pick(&["anywhere", "here"]));
+        let disks = self.rare.disks(class);
+        let workload = format!("g{at}");
+        let common = disks.as_ref().map(|one| one.common(namespace, &workload));
+        let mut all = common.unwrap_or_default();
+        for pod in 0..self.dice.between(1, 12) {
+            let name = format!("g{at}-{pod}");
+            let mut labels = json!({ "app": &workload });
+            if revisions {
+                self.rare.revise(&mut labels);
+            }
+            let mut pod = json!({ "apiVersion": "v1", "kind": "Pod", "spec": &spec, "status": { "phase": "Pending" },
+                "metadata": { "name": name, "namespace": namespace, "uid": name, "labels": labels, "creationTimestamp": "2026-01-01T00:00:00Z" } });
+            if let Some(disks) = &disks {
+                all.extend(disks.give(&mut pod, &workload));
+            }
+            all.push(pod);
+        }
+        all
+    }
+
+    fn container(&mut self) -> Value {
         let cpu = 50 * self.dice.between(1, 60);
         let memory = 64 * self.dice.between(1, 80);
         let mut container = json!({ "name": "main", "image": "any",
@@ -213,27 +252,7 @@ impl World {
         if self.dice.one_in(10) {
             container["ports"] = json!([{ "containerPort": 80, "hostPort": 8080 }]);
         }
-        spec.insert("containers".to_owned(), json!([container]));
-        let volumes = self
-            .dice
-            .one_in(6)
-            .then(|| *self.dice.pick(&["anywhere", "here"]));
-        let mut all = Vec::new();
-        for pod in 0..self.dice.between(1, 12) {
-            let name = format!("g{at}-{pod}");
-            let mut spec = spec.clone();
-            if let Some(class) = volumes {
-                spec.insert(
-                    "volumes".to_owned(),
-                    json!([{ "name": "disk", "persistentVolumeClaim": { "claimName": name } }]),
-                );
-                all.push(json!({ "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": { "name": name, "namespace": "default" },
-                    "spec": { "storageClassName": class, "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } } }));
-            }
-            all.push(json!({ "apiVersion": "v1", "kind": "Pod", "spec": spec, "status": { "phase": "Pending" },
-                "metadata": { "name": name, "namespace": "default", "uid": name, "labels": &labels, "creationTimestamp": "2026-01-01T00:00:00Z" } }));
-        }
-        all
+        container
     }
 
     fn selectors(&mut self, spec: &mut Map<String, Value>) {
@@ -279,7 +298,8 @@ impl World {
         } else {
             at
         };
-        let term = json!({ "topologyKey": key, "labelSelector": { "matchLabels": { "app": format!("g{other}") } } });
+        let mut term = json!({ "topologyKey": key, "labelSelector": { "matchLabels": { "app": format!("g{other}") } } });
+        self.rare.scope(&mut term);
         let terms = if self.dice.one_in(3) {
             json!({ "preferredDuringSchedulingIgnoredDuringExecution": [{ "weight": 10, "podAffinityTerm": term }] })
         } else {
@@ -289,9 +309,10 @@ impl World {
         affinity[which] = terms;
     }
 
-    fn spreads(&mut self, at: usize, spec: &mut Map<String, Value>) {
+    /// Tells whether pods of different revisions are spread apart from each other.
+    fn spreads(&mut self, at: usize, spec: &mut Map<String, Value>) -> bool {
         if !self.dice.one_in(3) {
-            return;
+            return false;
         }
         let key = *self.dice.pick(&[ZONE, ZONE, HOSTNAME]);
         let hard = if self.dice.one_in(4) {
@@ -299,8 +320,11 @@ impl World {
         } else {
             "DoNotSchedule"
         };
-        spec.insert("topologySpreadConstraints".to_owned(), json!([{ "maxSkew": self.dice.between(1, 2), "topologyKey": key,
-            "whenUnsatisfiable": hard, "labelSelector": { "matchLabels": { "app": format!("g{at}") } } }]));
+        let mut constraint = json!({ "maxSkew": self.dice.between(1, 2), "topologyKey": key, "whenUnsatisfiable": hard,
+            "labelSelector": { "matchLabels": { "app": format!("g{at}") } } });
+        let revisions = self.rare.spread(&mut constraint);
+        spec.insert("topologySpreadConstraints".to_owned(), json!([constraint]));
+        revisions
     }
 }
 

@@ -11,8 +11,10 @@ pub mod dice;
 pub mod headline;
 pub mod labels;
 pub mod names;
+pub mod rare;
 pub mod side;
 pub mod topology;
+pub mod volumes;
 pub mod workload;
 
 use std::fmt::Write;
