@@ -3,7 +3,7 @@
 //! A reservation is paid for whether it is used or not, so it is used first. A claim that is bought from one holds one
 //! instance of it and can become nothing else; whoever comes when nothing is left buys elsewhere at once.
 
-use crate::catalog::{CapacityType, Offering};
+use crate::catalog::{CapacityType, Catalog, Offering};
 use crate::requirements::Text;
 use crate::snapshot::{Claim, Snapshot};
 use indexmap::IndexMap;
@@ -20,7 +20,7 @@ impl Reserves {
     /// Several catalogs may show one reservation; the least of what they say is believed.
     pub(super) fn of(snapshot: &Snapshot) -> Self {
         let mut left: IndexMap<Text, u32, FxBuildHasher> = IndexMap::default();
-        let offerings = snapshot.catalogs.iter().flat_map(|one| one.offerings());
+        let offerings = snapshot.catalogs.iter().flat_map(Catalog::offerings);
         for reservation in offerings.filter_map(|one| one.reservation.as_ref()) {
             let known = left
                 .entry(reservation.name.clone())

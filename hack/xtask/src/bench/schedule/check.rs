@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::amount::{self, Amounts};
 use super::labels::{expressions, term_holds, tolerated};
-use super::{topology, volumes};
+use super::{reservations, topology, volumes};
 
 const ZONE: &str = "topology.kubernetes.io/zone";
 
@@ -54,6 +54,7 @@ pub fn check(objects: &[Value], catalog: &Value, plan: &Value) -> Vec<String> {
     world.limits(plan, &mut wrong);
     topology::check(&world, &mut wrong);
     volumes::check(&world, objects, &mut wrong);
+    reservations::check(catalog, plan, &mut wrong);
     wrong
 }
 

@@ -6,9 +6,9 @@ use super::dice::Dice;
 use super::rare::{DRIVER, Rare};
 use super::workload::Workload;
 
-const ZONE: &str = "topology.kubernetes.io/zone";
+pub const ZONE: &str = "topology.kubernetes.io/zone";
 const HOSTNAME: &str = "kubernetes.io/hostname";
-const CAPACITY: &str = "karpenter.sh/capacity-type";
+pub const CAPACITY: &str = "karpenter.sh/capacity-type";
 
 /// What is common to the objects of one cluster.
 struct World {
@@ -54,7 +54,7 @@ pub fn cluster(seed: u64) -> Workload {
     }
 }
 
-fn one(key: &str, value: &str) -> Value {
+pub fn one(key: &str, value: &str) -> Value {
     json!({ "key": key, "operator": "In", "values": [value] })
 }
 
@@ -85,6 +85,7 @@ impl World {
                     );
                 }
             }
+            offerings.extend(self.rare.reserved(&self.zones, base));
             self.types.push((name.clone(), cpu, memory));
             types.push(json!({
                 "name": name, "offerings": offerings,
@@ -329,7 +330,7 @@ impl World {
 }
 
 /// Thousandths, exactly.
-fn decimal(thousandths: usize) -> Value {
+pub fn decimal(thousandths: usize) -> Value {
     let text = format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
     serde_json::from_str(&text).unwrap_or(Value::Null)
 }

@@ -12,6 +12,7 @@ pub mod headline;
 pub mod labels;
 pub mod names;
 pub mod rare;
+pub mod reservations;
 pub mod side;
 pub mod topology;
 pub mod volumes;

@@ -4,6 +4,7 @@
 
 use serde_json::{Value, json};
 
+use super::cluster::{CAPACITY, ZONE, decimal, one};
 use super::dice::Dice;
 
 pub const DRIVER: &str = "csi.example.com";
@@ -14,6 +15,8 @@ const REVISION: &str = "revision";
 
 pub struct Rare {
     dice: Dice,
+    /// Something is paid for already.
+    reserves: Option<Dice>,
     /// Pods live in two namespaces and their terms look across.
     neighbours: bool,
     /// Nodes say how many volumes they take, and more pods have some.
@@ -32,11 +35,23 @@ pub struct Disks {
 impl Rare {
     pub fn of(seed: u64) -> Self {
         let mut dice = Dice::new(seed ^ 0x7261_7265);
+        let mut reserves = Dice::new(seed ^ 0x7265_7376);
         Self {
+            reserves: reserves.one_in(5).then_some(reserves),
             neighbours: dice.one_in(4),
             few_volumes: dice.one_in(4),
             dice,
         }
+    }
+
+    /// What of a type is reserved somewhere, at a third of what it costs elsewhere.
+    pub fn reserved(&mut self, zones: &[String], base: usize) -> Option<Value> {
+        let dice = self.reserves.as_mut()?;
+        let (zone, left) = (dice.pick(zones).clone(), dice.below(4));
+        dice.one_in(3).then(|| {
+            json!({ "requirements": [one(ZONE, &zone), one(CAPACITY, "reserved")],
+                "price": decimal(base * 3), "reservationCapacity": left })
+        })
     }
 
     pub fn namespaces(&self) -> Vec<Value> {
@@ -244,6 +259,7 @@ mod tests {
     #[test]
     fn every_rare_wish_is_in_one_of_four_to_one_of_nine_clusters() {
         let clusters: Vec<Vec<Value>> = (1..=400).map(|seed| cluster(seed).objects).collect();
+        let count = |has: &dyn Fn(u64) -> bool| (1..=400).filter(|seed| has(*seed)).count();
         let share = |has: &dyn Fn(&[Value]) -> bool| clusters.iter().filter(|all| has(all)).count();
         let shares = [
             ("minDomains", share(&|all| spreads(all, "minDomains"))),
@@ -252,6 +268,15 @@ mod tests {
             ("affinity", share(&|all| spreads(all, "nodeAffinityPolicy"))),
             ("namespaces", share(&looks_across)),
             ("volumes", share(&is_short_of_volumes)),
+            (
+                "reserved",
+                count(&|seed| {
+                    cluster(seed)
+                        .catalog
+                        .to_string()
+                        .contains("reservationCapacity")
+                }),
+            ),
         ];
         println!("of 400: {shares:?}");
         for (what, share) in shares {
