@@ -2,6 +2,8 @@
 //!
 //! Runs only after everything failed, so it may look at each type again: facts are grouped by cause with counts.
 
+mod unsold;
+
 use super::ask::{Ask, Wanted};
 use super::fill::conflict;
 use super::min_values;
@@ -10,9 +12,9 @@ use super::rules::{Rule, Says};
 use super::run::Run;
 use super::stock::Stock;
 use super::till::Till;
-use crate::catalog::{Availability, OfferingId, Offerings, TypeId};
+use crate::catalog::Offerings;
 use crate::labels;
-use crate::requirements::{Conflict, Requirement, Requirements, Text, Undefined};
+use crate::requirements::{Conflict, Requirements, Text, Undefined};
 use crate::resources::ResourceName;
 use crate::snapshot::Shape;
 use crate::taints::{self, Preferred};
@@ -255,77 +257,6 @@ impl Desk<'_, '_> {
             }
         }
         Ok((requirements, matching))
-    }
-
-    /// The pool's own requirements leave nothing, whoever asks.
-    fn sells_nothing(&self) -> Why {
-        let stock = self.stock;
-        let types = stock.catalog.types().len();
-        let mut left = stock.catalog.none();
-        for at in 0..stock.catalog.offerings().len() {
-            left.insert(OfferingId(super::index(at)));
-        }
-        let empties = |requirement: &&Requirement| {
-            left.keep_only(&stock.find_meeting(requirement));
-            left.is_empty()
-        };
-        let said = match stock.template.iter().find(empties) {
-            Some(requirement) => format!("none of {types} instance types has {requirement}"),
-            None => "its catalog has no offerings".to_owned(),
-        };
-        Why::PoolNotReady {
-            pool: stock.pool.name.clone(),
-            said: said.into(),
-        }
-    }
-
-    /// Daemons alone need more than any of these types has.
-    fn eaten_by_daemons(&self, matching: &Offerings) -> Option<Why> {
-        let stock = self.stock;
-        let kinds = self.types(matching);
-        let eaten = |kind: &usize| stock.free[*kind].is_none();
-        let largest = kinds.iter().copied().rfind(eaten)?;
-        if !kinds.iter().all(eaten) {
-            return None;
-        }
-        let left = stock
-            .catalog
-            .allocatable(TypeId(super::index(largest)))
-            .minus(&stock.load[largest].requests);
-        let (resource, _) = left.iter().find(|(_, amount)| *amount < 0)?;
-        let column = self.names.iter().position(|name| name == resource);
-        let types = super::index(kinds.len());
-        Some(Why::NothingLargeEnough {
-            pool: stock.pool.name.clone(),
-            resource: resource.clone(),
-            asked: column.map_or(0, |column| self.asked[column]),
-            largest: 0,
-            daemons: stock.load[largest].requests.get(resource),
-            types,
-            of: types,
-        })
-    }
-
-    fn nothing_available(&self, matching: &Offerings) -> Why {
-        let catalog = self.stock.catalog;
-        if matching.ids().all(|id| catalog.offering(id).is_used_up()) {
-            return Why::ReservationUsedUp {
-                pool: self.stock.pool.name.clone(),
-                offerings: super::index(matching.len()),
-            };
-        }
-        let until = matching
-            .ids()
-            .filter_map(|id| match catalog.offering(id).availability {
-                Availability::UnavailableUntil(until) => Some(until),
-                Availability::Available | Availability::Unavailable => None,
-            });
-        let offerings = u32::try_from(matching.len()).unwrap_or(u32::MAX);
-        Why::NothingAvailable {
-            pool: self.stock.pool.name.clone(),
-            offerings,
-            until: until.min(),
-        }
     }
 
     /// The offerings one pod fits on, and for the others which resource is short on how many types.
