@@ -88,13 +88,13 @@ impl Case {
         let daemons = daemons
             .iter()
             .flat_map(|set| nodes.iter().map(|node| names.daemon(set, node)));
-        let copied = |kind: &str| of(kind).into_iter().cloned().collect();
+        let untouched = |kind: &str| of(kind).into_iter().cloned().collect();
         Ok(Self {
             namespaces: names.namespaces(&of("Namespace")),
-            classes: copied("StorageClass"),
-            volumes: copied("PersistentVolume"),
-            disks: copied("PersistentVolumeClaim"),
-            limits: copied("CSINode"),
+            classes: untouched("StorageClass"),
+            volumes: untouched("PersistentVolume"),
+            disks: untouched("PersistentVolumeClaim"),
+            limits: untouched("CSINode"),
             bound: bound.map(|pod| names.pod(pod)).collect(),
             daemons: daemons.collect(),
             nodes,

@@ -176,20 +176,6 @@ impl Run<'_> {
         self.hold(at, reserve);
     }
 
-    /// The claim takes from this reservation now, and no longer from the one before.
-    fn hold(&mut self, at: usize, reserve: Option<ReserveId>) {
-        let before = std::mem::replace(&mut self.opens.list[at].reserve, reserve);
-        if before == reserve {
-            return;
-        }
-        if let Some(before) = before {
-            self.reserves[before as usize] += 1;
-        }
-        if let Some(now) = reserve {
-            self.reserves[now as usize] = self.reserves[now as usize].saturating_sub(1);
-        }
-    }
-
     /// The first rung of a lot, from one on, whose type carries this much.
     fn carrier(
         &self,

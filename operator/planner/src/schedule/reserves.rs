@@ -3,6 +3,7 @@
 //! A reservation is paid for whether it is used or not, so it is used first. A claim that is bought from one holds one
 //! instance of it and can become nothing else; whoever comes when nothing is left buys elsewhere at once.
 
+use super::run::Run;
 use crate::catalog::{CapacityType, Catalog, Offering};
 use crate::requirements::Text;
 use crate::snapshot::{Claim, Snapshot};
@@ -46,6 +47,27 @@ impl Reserves {
     /// By reservation.
     pub(super) fn left(&self) -> Vec<u32> {
         self.left.values().copied().collect()
+    }
+}
+
+impl Run<'_> {
+    /// Can a claim take from the reservation, besides one that holds an instance of it already?
+    pub(super) fn has_left(&self, wanted: Option<ReserveId>, held: Option<ReserveId>) -> bool {
+        wanted.is_none_or(|at| wanted == held || self.reserves[at as usize] > 0)
+    }
+
+    /// The claim takes from this reservation now, and no longer from the one before.
+    pub(super) fn hold(&mut self, at: usize, reserve: Option<ReserveId>) {
+        let before = std::mem::replace(&mut self.opens.list[at].reserve, reserve);
+        if before == reserve {
+            return;
+        }
+        if let Some(before) = before {
+            self.reserves[before as usize] += 1;
+        }
+        if let Some(now) = reserve {
+            self.reserves[now as usize] = self.reserves[now as usize].saturating_sub(1);
+        }
     }
 }
 

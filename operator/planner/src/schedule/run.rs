@@ -8,7 +8,6 @@ use super::lots::{LotId, Lots};
 use super::opens::Opens;
 use super::queue::{self, Queued};
 use super::relax::{self, Attempt};
-use super::reserves::ReserveId;
 use super::rules::Books;
 use super::strategy::Strategy;
 use super::till::{Count, Till};
@@ -367,11 +366,6 @@ impl<'g> Run<'g> {
             }
             waiting = &waiting[placed..];
         }
-    }
-
-    /// Can a claim take from the reservation, besides one that holds an instance of it already?
-    pub(super) fn has_left(&self, wanted: Option<ReserveId>, held: Option<ReserveId>) -> bool {
-        wanted.is_none_or(|at| wanted == held || self.reserves[at as usize] > 0)
     }
 
     pub(super) fn settle(&mut self, spot: Spot, pods: &[PodId]) {

@@ -227,7 +227,9 @@ impl World {
             .then(|| *self.dice.pick(&["anywhere", "here"]));
         let disks = self.rare.disks(class);
         let workload = format!("g{at}");
-        let common = disks.as_ref().map(|one| one.common(namespace, &workload));
+        let common = disks
+            .as_ref()
+            .map(|one| one.shared_by_all(namespace, &workload));
         let mut all = common.unwrap_or_default();
         for pod in 0..self.dice.between(1, 12) {
             let name = format!("g{at}-{pod}");

@@ -165,7 +165,7 @@ impl Rare {
 impl Disks {
     /// What all pods of the workload mount together. It is there already, for everybody to reach: where a volume that several
     /// pods wait for will be made, and so who else can reach it, nobody can tell before the first of them is bound.
-    pub fn common(&self, namespace: &str, workload: &str) -> Vec<Value> {
+    pub fn shared_by_all(&self, namespace: &str, workload: &str) -> Vec<Value> {
         if self.shared {
             made(self.class, namespace, &format!("{workload}-all"))
         } else {
