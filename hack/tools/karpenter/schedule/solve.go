@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
@@ -114,6 +115,8 @@ func schedule(all *objects, sells *catalog, asked settings) (*figures, error) {
 	chosen := []scheduling.Options{
 		scheduling.NumConcurrentReconciles(asked.workers),
 		scheduling.MinValuesPolicy(options.MinValuesPolicy(asked.minValues)),
+		// As its provisioner does: who could have what is reserved waits for it.
+		scheduling.DisableReservedCapacityFallback,
 	}
 	if asked.preference == "Ignore" {
 		chosen = append(chosen, scheduling.IgnorePreferences)
@@ -264,10 +267,13 @@ func key(pod *corev1.Pod) string { return pod.Namespace + "/" + pod.Name }
 // The offering that Karpenter would ask for first.
 func cheapest(claim *scheduling.NodeClaim) bought {
 	least := bought{Price: math.MaxFloat64}
+	// Only who holds a reservation takes from it; the label says so.
+	holds := claim.Requirements.Has(cloudprovider.ReservationIDLabel)
 	for _, kind := range claim.InstanceTypeOptions {
 		for _, offering := range kind.Offerings {
 			fits := claim.Requirements.IsCompatible(offering.Requirements, algebra.AllowUndefinedWellKnownLabels)
-			if offering.Launchable() && fits && offering.Price < least.Price {
+			reserved := offering.CapacityType() == karpenter.CapacityTypeReserved
+			if offering.Launchable() && fits && reserved == holds && offering.Price < least.Price {
 				least = bought{Type: kind.Name, Zone: offering.Zone(), CapacityType: offering.CapacityType(), Price: offering.Price}
 			}
 		}
