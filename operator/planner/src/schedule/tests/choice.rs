@@ -11,6 +11,17 @@ type t4 cpu=4 price=4 zones=a,b label.n=4 label.kubernetes.io/arch=arm64
 type t8 cpu=8 price=8 zones=b,c label.n=8 label.kubernetes.io/arch=arm64
 ";
 
+/// The pod gets a claim of a pool with such requirements, or this reason.
+fn leaves_enough(needs: &str, reason: &str) {
+    let plan = planned(&format!("{FOUR}pool p {needs}\npod web cpu=1"));
+    let expected = if reason.is_empty() {
+        "web -> p-0"
+    } else {
+        reason
+    };
+    assert!(plan.contains(expected), "{expected} expected of\n{plan}");
+}
+
 #[rstest]
 #[case("node.kubernetes.io/instance-type:Exists::4", "")]
 #[case("node.kubernetes.io/instance-type:Exists::5", "MinValuesUnmet")]
@@ -32,13 +43,7 @@ type t8 cpu=8 price=8 zones=b,c label.n=8 label.kubernetes.io/arch=arm64
 #[case("ct:Exists::1", "")]
 #[case("ct:Exists::2", "MinValuesUnmet")]
 fn as_many_values_as_asked_for_must_be_left(#[case] need: &str, #[case] reason: &str) {
-    let plan = planned(&format!("{FOUR}pool p need={need}\npod web cpu=1"));
-    let expected = if reason.is_empty() {
-        "web -> p-0"
-    } else {
-        reason
-    };
-    assert!(plan.contains(expected), "{expected} expected of\n{plan}");
+    leaves_enough(&format!("need={need}"), reason);
 }
 
 /// Two requirements on one label: both hold, and of the two numbers the larger.
@@ -69,15 +74,7 @@ fn several_requirements_must_all_leave_enough(
     #[case] other: &str,
     #[case] reason: &str,
 ) {
-    let plan = planned(&format!(
-        "{FOUR}pool p need={one} need={other}\npod web cpu=1"
-    ));
-    let expected = if reason.is_empty() {
-        "web -> p-0"
-    } else {
-        reason
-    };
-    assert!(plan.contains(expected), "{expected} expected of\n{plan}");
+    leaves_enough(&format!("need={one} need={other}"), reason);
 }
 
 /// A type may be several things, of which the pool admits only some.
