@@ -174,11 +174,11 @@ fn preferences(count: usize, ignore: bool) -> Snapshot {
     snapshot.freeze()
 }
 
-/// `count` pods of 200 shapes on 5,000 nodes with daemons, volumes and spreads.
-fn headline(count: usize) -> Snapshot {
+/// `count` pods of 200 shapes on so many nodes with daemons, volumes and spreads.
+fn headline(count: usize, nodes: usize) -> Snapshot {
     let mut dice = Dice(7);
     let mut snapshot = world();
-    snapshot.nodes = (0..5000).map(|at| standing(at, &mut dice)).collect();
+    snapshot.nodes = (0..nodes).map(|at| standing(at, &mut dice)).collect();
     snapshot.volumes.limits.push(VolumeLimit {
         instance_type: None,
         driver: "csi".into(),
@@ -198,7 +198,7 @@ fn headline(count: usize) -> Snapshot {
     for kind in 0..200 {
         members(kind, count / 200, &mut dice, &mut list);
     }
-    list.extend((0..20_000).map(running));
+    list.extend((0..nodes * 4).map(|at| running(at, nodes)));
     snapshot.pods = Pods::gather(list);
     snapshot.freeze()
 }
@@ -265,7 +265,7 @@ fn members(kind: usize, count: usize, dice: &mut Dice, list: &mut Vec<(Pod, Shap
     }
 }
 
-fn running(at: usize) -> (Pod, Shape) {
+fn running(at: usize, nodes: usize) -> (Pod, Shape) {
     let app = format!("app-{}", at % 400);
     let shape = Shape {
         namespace: "default".into(),
@@ -274,7 +274,7 @@ fn running(at: usize) -> (Pod, Shape) {
         ..Shape::default()
     };
     let pod = Pod::bound(format!("default/b{at}"), format!("b{at}"), now())
-        .on(format!("node-{:05}", at % 5000));
+        .on(format!("node-{:05}", at % nodes));
     (pod, shape)
 }
 
@@ -322,7 +322,8 @@ fn made(name: &str, count: usize) -> Snapshot {
     match name {
         "diverse" => diverse(count),
         "preferences" => preferences(count, false),
-        _ => headline(count),
+        "bare" => headline(count, 0),
+        _ => headline(count, 5000),
     }
 }
 
@@ -350,7 +351,10 @@ fn main() {
     }
     for count in [10_000, 100_000] {
         if "headline".contains(wanted) {
-            show(&format!("headline {count}"), &headline(count));
+            show(&format!("headline {count}"), &headline(count, 5000));
+        }
+        if "bare".contains(wanted) {
+            show(&format!("bare {count}"), &headline(count, 0));
         }
     }
 }

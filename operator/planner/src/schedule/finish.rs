@@ -1,39 +1,45 @@
 //! What is written on the claims that were opened?
 
-use super::Opening;
 use super::columns::Amounts;
-use super::lots::LotId;
+use super::lots::{Lot, LotId};
 use super::opens::Open;
 use super::run::Run;
 use super::stock::Stock;
 use super::till::Till;
+use super::{Labels, Opening};
 use crate::catalog::{Offering, OfferingId};
 use crate::labels;
 use crate::requirements::{Requirement, Requirements};
 use crate::resources::Resources;
 use fixedbitset::FixedBitSet;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxBuildHasher;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// What claims share that can become the same things, with zones in the same order.
 struct Label {
     offerings: Arc<[OfferingId]>,
     requirements: Arc<Requirements>,
-    labels: Vec<(Arc<str>, Arc<str>)>,
+    labels: Labels,
     /// The least the daemons will take on any type it can become.
     daemons: Resources,
 }
 
-/// Claims with the same load are carried by the same types, where nothing else is in the way.
-type Alike = IndexMap<(LotId, usize, Amounts), FixedBitSet, FxBuildHasher>;
-type Known = IndexMap<(LotId, FixedBitSet, Vec<u32>), Label, FxBuildHasher>;
+/// Rungs of a ladder that carry a claim, each set of them once.
+type Carriers = IndexSet<FixedBitSet, FxBuildHasher>;
+/// Claims with the same load are carried by the same rungs, where nothing else is in the way.
+type Alike = IndexMap<(LotId, usize, Amounts), usize, FxBuildHasher>;
+/// By lot, carriers and the order of zones.
+type Known = IndexMap<(LotId, usize, Zones), Label, FxBuildHasher>;
+type Zones = SmallVec<[u32; 4]>;
 
 /// Decides the buying order of every opening; each choice of a zone counts for the next.
 pub(super) fn openings(run: &mut Run<'_>) -> Vec<Opening> {
     let opens = std::mem::take(&mut run.opens.list);
-    let mut known: Known = IndexMap::default();
-    let mut alike: Alike = IndexMap::default();
+    let mut known = Known::default();
+    let mut alike = Alike::default();
+    let mut carriers = Carriers::default();
     let mut numbers = vec![0_u32; run.tills.len()];
     let mut openings = Vec::with_capacity(opens.len());
     for open in opens {
@@ -43,20 +49,18 @@ pub(super) fn openings(run: &mut Run<'_>) -> Vec<Opening> {
         };
         let Some(till) = &run.tills[at] else { continue };
         let tight = stock.limited && !till.is_plenty(&stock.most_capacity);
-        let carrying = if tight || !open.ports.is_empty() {
-            carrying(run, stock, till, &open)
+        let mut carried = || carriers.insert_full(carrying(run, stock, till, &open)).0;
+        let carried = if tight || !open.ports.is_empty() {
+            carried()
         } else {
             let key = (open.lot, open.rung, open.total.clone());
-            let find = || carrying(run, stock, till, &open);
-            alike.entry(key).or_insert_with(find).clone()
+            *alike.entry(key).or_insert_with(carried)
         };
-        let zones = zone_order(run, stock, till, open.lot);
-        let key = (open.lot, carrying, zones);
-        if !known.contains_key(&key) {
-            let label = Label::of(run, stock, till, &key);
-            known.insert(key.clone(), label);
-        }
-        let label = &known[&key];
+        let key = (open.lot, carried, zone_order(run, stock, till, open.lot));
+        let label = known.entry(key).or_insert_with_key(|(lot, carried, _)| {
+            let lot = &run.lots.list[*lot as usize];
+            Label::of(run, (stock, till), lot, &carriers[*carried])
+        });
         let number = &mut numbers[at];
         let first = label.offerings.first().copied();
         openings.push(Opening {
@@ -94,7 +98,7 @@ fn carrying(run: &Run<'_>, stock: &Stock<'_>, till: &Till, open: &Open) -> Fixed
 }
 
 /// By zone of the catalog: its place in the order from empty to crowded. Nothing to order in a single zone.
-fn zone_order(run: &Run<'_>, stock: &Stock<'_>, till: &Till, lot: LotId) -> Vec<u32> {
+fn zone_order(run: &Run<'_>, stock: &Stock<'_>, till: &Till, lot: LotId) -> Zones {
     let zones = stock.zones();
     let one = run.lots.list[lot as usize]
         .requirements
@@ -102,9 +106,9 @@ fn zone_order(run: &Run<'_>, stock: &Stock<'_>, till: &Till, lot: LotId) -> Vec<
         .and_then(Requirement::listed)
         .is_some_and(|listed| listed.len() == 1);
     if one || zones.len() < 2 {
-        return Vec::new();
+        return Zones::new();
     }
-    let crowds: Vec<u32> = zones.iter().map(|zone| till.crowd_in(zone)).collect();
+    let crowds: Zones = zones.iter().map(|zone| till.crowd_in(zone)).collect();
     let mut levels = crowds.clone();
     levels.sort_unstable();
     levels.dedup();
@@ -115,12 +119,11 @@ fn zone_order(run: &Run<'_>, stock: &Stock<'_>, till: &Till, lot: LotId) -> Vec<
 impl Label {
     fn of(
         run: &Run<'_>,
-        stock: &Stock<'_>,
-        till: &Till,
-        (lot, carrying, _): &(LotId, FixedBitSet, Vec<u32>),
+        (stock, till): (&Stock<'_>, &Till),
+        lot: &Lot,
+        carriers: &FixedBitSet,
     ) -> Self {
-        let lot = &run.lots.list[*lot as usize];
-        let offerings = lot.sold_on(stock, carrying.ones().map(|at| &lot.ladder[at]));
+        let offerings = lot.sold_on(stock, carriers.ones().map(|at| &lot.ladder[at]));
         let crowd = |zone: &str| till.crowd_in(zone);
         let sorted = stock.ranking.sorted(stock.catalog, offerings.ids(), crowd);
         let max_types = run.ground.snapshot.options.max_types;
@@ -165,15 +168,16 @@ fn final_requirements(
     if offerings.iter().any(|id| stock.reserve_of(*id).is_some()) {
         return pinned(requirements, bought);
     }
-    let mut kinds: Vec<Arc<str>> = Vec::new();
-    for offering in bought.clone() {
-        kinds.push(offering.instance_type.clone());
+    let types = kinds(stock, offerings).into_iter();
+    let types = types.map(|kind| stock.catalog.types()[kind].name.clone());
+    let types = Requirement::one_of_shared(labels::INSTANCE_TYPE, types);
+    let mut capacity: SmallVec<[&str; 3]> = SmallVec::new();
+    for sold in bought.map(|offering| offering.capacity_type.as_str()) {
+        if !capacity.contains(&sold) {
+            capacity.push(sold);
+        }
     }
-    let types = Requirement::one_of_shared(labels::INSTANCE_TYPE, kinds);
-    let capacity = Requirement::one_of(
-        labels::CAPACITY_TYPE,
-        bought.map(|offering| offering.capacity_type.as_str()),
-    );
+    let capacity = Requirement::one_of(labels::CAPACITY_TYPE, capacity);
     for requirement in [types, capacity] {
         let min_values = requirements
             .get(requirement.key())
@@ -202,7 +206,7 @@ fn pinned<'o>(
 }
 
 /// Template labels, and one value for every custom label that a requirement leaves open.
-fn final_labels(stock: &Stock<'_>, requirements: &Requirements) -> Vec<(Arc<str>, Arc<str>)> {
+fn final_labels(stock: &Stock<'_>, requirements: &Requirements) -> Labels {
     let mut all = stock.pool.labels.clone();
     let have = |all: &[(Arc<str>, Arc<str>)], key: &str| {
         all.iter().any(|(known, _)| known.as_ref() == key)
@@ -218,17 +222,22 @@ fn final_labels(stock: &Stock<'_>, requirements: &Requirements) -> Vec<(Arc<str>
         }
     }
     all.sort_unstable();
-    all
+    all.into()
 }
 
 fn least_daemons(stock: &Stock<'_>, offerings: &[OfferingId]) -> Resources {
-    let mut kinds: Vec<usize> = offerings.iter().map(|id| stock.type_of(*id)).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    let loads = kinds
+    let loads = kinds(stock, offerings)
         .into_iter()
         .map(|kind| stock.load[kind].requests.clone());
     loads
         .reduce(|a, b| a.smaller_of_shared(&b))
         .unwrap_or_default()
+}
+
+/// The types of these offerings, by name.
+fn kinds(stock: &Stock<'_>, offerings: &[OfferingId]) -> Vec<usize> {
+    let mut kinds: Vec<usize> = offerings.iter().map(|id| stock.type_of(*id)).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
 }

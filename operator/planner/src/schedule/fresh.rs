@@ -2,14 +2,15 @@
 
 use super::ask::Ask;
 use super::buy::Choice;
-use super::columns::{Amounts, copies_beside};
+use super::columns::Amounts;
 use super::domains::OPEN;
 use super::grow::{Cargo, Growth, most_free, plus};
-use super::lots::{LotId, Rung};
+use super::lots::LotId;
+use super::meant::per_pod;
 use super::min_values;
 use super::opens::Open;
 use super::run::Run;
-use super::strategy::{NEAR, Strategy};
+use super::strategy::Strategy;
 use crate::labels;
 use crate::snapshot::PodId;
 
@@ -25,14 +26,6 @@ pub(super) struct Fresh {
     carries: u32,
     crowd: u32,
     relaxed: bool,
-}
-
-/// The type a claim is opened for.
-#[derive(Clone, Copy)]
-pub(super) struct Meant {
-    rung: usize,
-    cost: u64,
-    carries: u32,
 }
 
 impl Run<'_> {
@@ -145,7 +138,7 @@ impl Run<'_> {
             held: &nothing,
             reserve: None,
         };
-        let meant = self.meant_again(ask, lot, cargo, (cap, most))?;
+        let meant = self.meant(ask, lot, cargo, (cap, most))?;
         let growth = Growth {
             lot,
             count: meant.carries.min(most),
@@ -174,94 +167,6 @@ impl Run<'_> {
             lot: growth.lot,
             relaxed: growth.relaxed,
         })
-    }
-
-    /// The same question has the same answer as long as the limits leave that type: one claim per pod asks it often.
-    fn meant_again(
-        &mut self,
-        ask: &Ask<'_>,
-        lot: LotId,
-        cargo: Cargo<'_>,
-        (cap, most): (u32, u32),
-    ) -> Option<Meant> {
-        let bound = match self.strategy {
-            Strategy::Exact => cap.min(most),
-            Strategy::Even => cap.min(ask.need),
-            Strategy::Efficient | Strategy::Largest => cap,
-        };
-        let list = &self.lots.list[lot as usize];
-        let known = self.meant.get(&(lot, bound)).filter(|known| {
-            let one = plus(cargo.total, ask, 1);
-            self.carries(list, list.ladder[known.rung], &one, cargo)
-        });
-        if let Some(known) = known {
-            return Some(*known);
-        }
-        let found = self.meant(ask, lot, cargo, (cap, most))?;
-        self.meant.insert((lot, bound), found);
-        Some(found)
-    }
-
-    /// The type that such a claim is meant to become, by strategy.
-    fn meant(
-        &self,
-        ask: &Ask<'_>,
-        lot: LotId,
-        cargo: Cargo<'_>,
-        (cap, most): (u32, u32),
-    ) -> Option<Meant> {
-        let list = &self.lots.list[lot as usize];
-        let stock = self.ground.stocks[list.stock].as_ref().ok()?;
-        let one = plus(cargo.total, ask, 1);
-        let cap = match self.strategy {
-            Strategy::Exact => cap.min(most),
-            Strategy::Even => cap.min(ask.need),
-            Strategy::Efficient | Strategy::Largest => cap,
-        };
-        let candidate = |(at, rung): (usize, &Rung)| {
-            let free = stock.free[rung.kind].as_ref()?;
-            let carries = copies_beside(free, cargo.total, &ask.wanted.amounts).min(cap);
-            (carries >= ask.need && carries > 0).then_some(Meant {
-                rung: at,
-                cost: rung.cost,
-                carries,
-            })
-        };
-        let may = |one: &[i64], at: usize| self.carries(list, list.ladder[at], one, cargo);
-        let mut best: Option<Meant> = None;
-        for meant in list.ladder.iter().enumerate().filter_map(candidate) {
-            let better = best.as_ref().is_none_or(|best| self.prefers(meant, *best));
-            if better && may(&one, meant.rung) {
-                best = Some(meant);
-            }
-        }
-        let cheapest = best?;
-        if !matches!(self.strategy, Strategy::Efficient | Strategy::Exact) {
-            return best;
-        }
-        // A roomier type that is hardly dearer for each pod saves claims.
-        let mut roomy = cheapest;
-        for meant in list.ladder.iter().enumerate().filter_map(candidate) {
-            let roomier = meant.carries > roomy.carries && meant.near(cheapest);
-            if roomier && may(&one, meant.rung) {
-                roomy = meant;
-            }
-        }
-        Some(roomy)
-    }
-
-    fn prefers(&self, one: Meant, other: Meant) -> bool {
-        match self.strategy {
-            Strategy::Largest => one.carries > other.carries,
-            Strategy::Even => one.cost < other.cost,
-            Strategy::Efficient | Strategy::Exact => {
-                let (a, b) = (
-                    per_pod(one.cost, other.carries),
-                    per_pod(other.cost, one.carries),
-                );
-                a < b || (a == b && one.carries > other.carries)
-            }
-        }
     }
 
     /// Lowers the minValues that cannot be met to what there is, if that is allowed.
@@ -310,17 +215,6 @@ impl Run<'_> {
     }
 }
 
-impl Meant {
-    /// Hardly dearer for each pod than the other.
-    fn near(self, other: Self) -> bool {
-        let (a, b) = (
-            per_pod(self.cost, other.carries),
-            per_pod(other.cost, self.carries),
-        );
-        a.saturating_mul(100) <= b.saturating_mul(u128::from(100 + NEAR))
-    }
-}
-
 impl Fresh {
     fn beats(&self, other: &Self) -> bool {
         let (a, b) = (
@@ -329,9 +223,4 @@ impl Fresh {
         );
         (a, self.crowd) < (b, other.crowd)
     }
-}
-
-/// Compares cost per pod without dividing: multiply with what the other carries.
-fn per_pod(cost: u64, others: u32) -> u128 {
-    u128::from(cost) * u128::from(others)
 }

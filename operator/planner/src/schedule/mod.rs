@@ -21,6 +21,7 @@ mod fresh;
 mod ground;
 mod grow;
 mod lots;
+mod meant;
 mod min_values;
 mod narrow;
 mod opens;
@@ -76,6 +77,9 @@ pub enum Spot {
     Opening(u32),
 }
 
+/// Keys and values, sorted.
+pub type Labels = Arc<[(Arc<str>, Arc<str>)]>;
+
 /// A claim to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opening {
@@ -86,7 +90,7 @@ pub struct Opening {
     pub offerings: Arc<[OfferingId]>,
     /// For the claim's spec; claims that can become the same things share them.
     pub requirements: Arc<Requirements>,
-    pub labels: Vec<(Arc<str>, Arc<str>)>,
+    pub labels: Labels,
     /// Pods and the daemons that will land there.
     pub requests: Resources,
     pub pods: Vec<PodId>,

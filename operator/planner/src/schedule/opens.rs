@@ -1,7 +1,7 @@
 //! Which of the claims opened in this run has room for one more?
 //!
-//! Two rows of numbers per claim: what is spare in the cheapest type that carries it now, and how far it may grow. Rows are
-//! kept in blocks with the most of each column, so full claims are passed over by the dozen.
+//! Three rows of numbers per claim: what is spare in the cheapest type that carries it now, how far it may grow, and how far
+//! any type would let it. Rows are kept in blocks with the most of each column, so full claims are passed over by the dozen.
 
 use super::columns::{Amounts, fits};
 use super::lots::LotId;
@@ -53,7 +53,10 @@ pub(super) struct Opens {
 #[derive(Default)]
 struct Table {
     rows: Vec<i64>,
+    /// By block: no row has more.
     most: Vec<i64>,
+    /// By block: rows have become less since. That is looked at when nothing was found there.
+    stale: Vec<bool>,
 }
 
 impl Opens {
@@ -71,6 +74,7 @@ impl Opens {
             table.rows.resize(self.list.len() * self.width, -1);
             let blocks = self.list.len().div_ceil(BLOCK);
             table.most.resize(blocks * self.width, -1);
+            table.stale.resize(blocks, false);
         }
         self.list.len() - 1
     }
@@ -78,55 +82,61 @@ impl Opens {
     /// Writes what the claim has left: in its type, up to its target, in any type.
     pub(super) fn update(&mut self, at: usize, carries: &[i64], any: &[i64]) {
         let open = &self.list[at];
-        let left = |free: &[i64]| -> Amounts {
-            let pairs = free.iter().zip(&open.total);
-            pairs
-                .map(|(free, total)| free.saturating_sub(*total))
-                .collect()
-        };
-        let rows = [left(carries), left(&open.target), left(any)];
-        for (table, row) in self.tables.iter_mut().zip(rows) {
-            table.set(at, &row, self.width);
+        for (table, free) in self.tables.iter_mut().zip([carries, &open.target, any]) {
+            table.set(at, free, &open.total);
         }
     }
 
     /// The next claim, from `from` on, whose row has this much in every column.
-    pub(super) fn next(&self, room: Room, from: usize, asked: &[i64]) -> Option<usize> {
+    pub(super) fn next(&mut self, room: Room, from: usize, asked: &[i64]) -> Option<usize> {
         let table = match room {
-            Room::Spare => &self.tables[0],
-            Room::Target => &self.tables[1],
-            Room::Any => &self.tables[2],
+            Room::Spare => &mut self.tables[0],
+            Room::Target => &mut self.tables[1],
+            Room::Any => &mut self.tables[2],
         };
-        let mut at = from;
+        let (mut at, width) = (from, self.width);
         while at < self.list.len() {
-            if at.is_multiple_of(BLOCK) {
-                let block = at / BLOCK;
-                let most = &table.most[block * self.width..(block + 1) * self.width];
-                if !fits(asked, most) {
-                    at += BLOCK;
-                    continue;
+            let block = at / BLOCK;
+            let end = self.list.len().min((block + 1) * BLOCK);
+            let most = &table.most[block * width..(block + 1) * width];
+            if fits(asked, most) {
+                let fits = |at: &usize| fits(asked, &table.rows[at * width..(at + 1) * width]);
+                if let Some(found) = (at..end).find(fits) {
+                    return Some(found);
                 }
+                table.measure(block, width);
             }
-            if fits(asked, &table.rows[at * self.width..(at + 1) * self.width]) {
-                return Some(at);
-            }
-            at += 1;
+            at = end;
         }
         None
     }
 }
 
 impl Table {
-    fn set(&mut self, at: usize, row: &[i64], width: usize) {
-        self.rows[at * width..(at + 1) * width].copy_from_slice(row);
-        let block = at / BLOCK;
+    /// A row of what `free` has left beside `total`.
+    fn set(&mut self, at: usize, free: &[i64], total: &[i64]) {
+        let (width, block) = (total.len(), at / BLOCK);
+        let row = &mut self.rows[at * width..(at + 1) * width];
+        let most = &mut self.most[block * width..(block + 1) * width];
+        for (column, (left, most)) in row.iter_mut().zip(most).enumerate() {
+            let free = free.get(column);
+            let now = free.map_or(-1, |free| free.saturating_sub(total[column]));
+            self.stale[block] |= now < *left;
+            *left = now;
+            *most = (*most).max(now);
+        }
+    }
+
+    fn measure(&mut self, block: usize, width: usize) {
+        if !std::mem::take(&mut self.stale[block]) {
+            return;
+        }
         let end = self.rows.len().min((block + 1) * BLOCK * width);
-        let rows = &self.rows[block * BLOCK * width..end];
         let most = &mut self.most[block * width..(block + 1) * width];
         most.fill(i64::MIN);
-        for row in rows.chunks_exact(width) {
-            for (most, amount) in most.iter_mut().zip(row) {
-                *most = (*most).max(*amount);
+        for row in self.rows[block * BLOCK * width..end].chunks_exact(width) {
+            for (most, left) in most.iter_mut().zip(row) {
+                *most = (*most).max(*left);
             }
         }
     }

@@ -2,9 +2,9 @@
 
 use super::ask::{Ask, Wanted};
 use super::counters::CounterId;
-use super::fresh::Meant;
 use super::ground::Ground;
 use super::lots::{LotId, Lots};
+use super::meant::Intentions;
 use super::opens::Opens;
 use super::queue::{self, Queued};
 use super::relax::{self, Attempt};
@@ -39,8 +39,7 @@ pub(super) struct Run<'g> {
     /// What rooms got in this run beside amounts.
     pub(super) taken: IndexMap<usize, Taken, FxBuildHasher>,
     pub(super) passes: IndexMap<(CounterId, LotId), bool, FxBuildHasher>,
-    /// For the shape that is being served: the type a new claim of a lot is meant to become.
-    pub(super) meant: IndexMap<(LotId, u32), Meant, FxBuildHasher>,
+    pub(super) intentions: Intentions,
     /// Counters that somebody in this run looks at.
     live: Vec<bool>,
     /// Spreads compare the domains that have nodes, and no claim is opened any more.
@@ -119,7 +118,7 @@ impl<'g> Run<'g> {
             closed: ground.rooms.list.iter().map(|room| room.closed).collect(),
             taken: IndexMap::default(),
             passes: IndexMap::default(),
-            meant: IndexMap::default(),
+            intentions: Intentions::default(),
             live: Vec::new(),
             standing: false,
             left: limits.steps,
@@ -179,7 +178,8 @@ impl<'g> Run<'g> {
         self.schedule.steps = self.steps();
         self.schedule.openings = finish::openings(&mut self);
         let mut schedule = self.schedule;
-        schedule.placements.sort_unstable();
+        // Mostly in order already: stable sorting takes the runs as they are.
+        schedule.placements.sort();
         schedule.refusals.sort();
         schedule.unserved.sort_unstable();
         schedule.unserved.dedup();
@@ -350,7 +350,7 @@ impl<'g> Run<'g> {
     }
 
     fn place_all<'p>(&mut self, ask: &Ask<'_>, pods: &'p [PodId]) -> &'p [PodId] {
-        self.meant.clear();
+        self.intentions.clear();
         let mut waiting = pods;
         let mut buckets = self.buckets(ask, waiting.len());
         let mut choices = None;
