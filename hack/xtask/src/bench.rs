@@ -45,6 +45,8 @@ pub enum Command {
     },
     /// Planning: time, pods per second, memory, nodes and price per hour; every plan is checked in the same run.
     Schedule(schedule::Options),
+    /// Questions as consolidation asks them by the thousand: what if this node were gone? Time for each, on 5,000 nodes.
+    WhatIfs,
     /// Instructions that planning takes, compared with those recorded; needs valgrind.
     Instructions(instructions::Options),
     /// Files that were cut, swapped and scribbled over, for as long as asked: none may make `joiner plan` panic.
@@ -85,6 +87,16 @@ pub fn run(command: &Command) -> Result<()> {
             &objects.to_string(),
         ]),
         Command::Schedule(options) => schedule::run(options),
+        Command::WhatIfs => cargo(&[
+            "run",
+            "--release",
+            "--package",
+            "planner",
+            "--example",
+            "solve",
+            "--",
+            "what-ifs",
+        ]),
         Command::Instructions(options) => instructions::run(*options),
         Command::Fuzz(options) => fuzz::run(*options),
     }

@@ -10,12 +10,13 @@
 
 use planner::schedule::Ground;
 use planner::snapshot::{
-    Daemon, Node, Pod, PodTerm, Pods, Pool, Selector, Shape, Spread, Volume, VolumeLimit,
+    Daemon, Node, NodeId, Pod, PodId, PodTerm, Pods, Pool, Selector, Shape, Spread, Volume, VolumeLimit,
 };
 use planner::{
     Budget, CapacityType, Catalog, InstanceType, Offering, Price, Requirement, Resources, Schedule,
     Snapshot, WhatIf, labels,
 };
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// A small generator that is the same everywhere.
@@ -302,6 +303,31 @@ fn show(name: &str, snapshot: &Snapshot) {
     );
 }
 
+/// What consolidation asks: could the pods of this node go elsewhere, or onto something cheaper?
+fn ask_about_nodes(name: &str, snapshot: &Snapshot, questions: usize) {
+    let mut on: HashMap<&str, Vec<PodId>> = HashMap::new();
+    for (id, pod) in snapshot.pods.members() {
+        on.entry(pod.node.as_deref().unwrap()).or_default().push(id);
+    }
+    let start = on_cpu();
+    let ground = Ground::of(snapshot, None);
+    let laid = on_cpu() - start;
+    let (mut placed, mut opened) = (0, 0);
+    for (at, node) in snapshot.nodes.iter().enumerate().take(questions) {
+        let id = NodeId(u32::try_from(at).unwrap());
+        let view = WhatIf::without_nodes(snapshot, [id], &on[&*node.name]);
+        let answer = ground.sketch(&view, Budget::UNLIMITED);
+        placed += answer.placements.len();
+        opened += answer.openings.len();
+    }
+    let each = (on_cpu() - start - laid) / u32::try_from(questions).unwrap();
+    println!(
+        "{name}: {} nodes, {} pods, ground {laid:.1?}, then {questions} questions at {each:.1?} each ({placed} pods placed, {opened} claims)",
+        snapshot.nodes.len(),
+        snapshot.pods.len(),
+    );
+}
+
 fn figures(schedule: &Schedule, snapshot: &Snapshot) -> String {
     let price = schedule
         .openings
@@ -348,6 +374,9 @@ fn main() {
     if "preferences".contains(wanted) {
         show("preferences respected 4000", &preferences(4000, false));
         show("preferences ignored 4000", &preferences(4000, true));
+    }
+    if "what-ifs".contains(wanted) {
+        ask_about_nodes("what-ifs", &headline(0, 5000), 1000);
     }
     for count in [10_000, 100_000] {
         if "headline".contains(wanted) {
