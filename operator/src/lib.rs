@@ -20,6 +20,7 @@ pub mod reread;
 pub mod run;
 pub mod secrets;
 pub mod snapshot;
+mod think;
 pub mod wake;
 pub mod wire;
 pub mod write;

@@ -13,7 +13,7 @@ use planner::drain::blockers::blockers;
 use planner::drain::movable::needs_a_new_place;
 use planner::lifecycle::consolidatable::Quiet;
 use planner::taints::DISRUPTED;
-use planner::{Budget, Effect, Spot, Taint, WhatIf, labels, solve};
+use planner::{Budget, Effect, Spot, Taint, labels};
 use serde_json::json;
 
 use super::Turn;
@@ -24,6 +24,7 @@ use crate::hub::Shared;
 use crate::ingest;
 use crate::metrics::{ByReason, Decision};
 use crate::snapshot::{self, by_node};
+use crate::think;
 use crate::write::Who;
 
 const TICK: Duration = Duration::from_secs(5);
@@ -64,7 +65,7 @@ pub async fn run(hub: &Shared) {
 async fn look(hub: &Shared) -> Result<Emptiness, snapshot::Behind> {
     let frozen = snapshot::freeze(hub).await?;
     // Pods that wait for room that is there already will land there any moment.
-    let schedule = solve(&WhatIf::nothing_changes(&frozen), Budget::steps(5_000_000));
+    let (frozen, schedule) = think::plan(frozen, Budget::steps(5_000_000)).await;
     let mut awaited: BTreeMap<Arc<str>, u32> = BTreeMap::new();
     for (_, spot) in &schedule.placements {
         if let Spot::Node(id) = spot {

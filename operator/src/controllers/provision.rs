@@ -12,9 +12,7 @@ use futures::StreamExt;
 use jiff::Timestamp;
 use kube::{Resource, ResourceExt};
 use planner::batch::{Arrivals, closes_at};
-use planner::{
-    Budget, Opening, Operator, Requirement, Schedule, Snapshot, Spot, WhatIf, Why, solve,
-};
+use planner::{Budget, Opening, Operator, Requirement, Schedule, Snapshot, Spot, Why};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::claim::FINALIZER;
@@ -25,6 +23,7 @@ use crate::ingest;
 use crate::ledger::OFFERINGS;
 use crate::metrics::PROVISIONER;
 use crate::snapshot::{self, Behind, PassedOver};
+use crate::think;
 
 /// Pods that got nothing are looked at again after this time.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
@@ -63,7 +62,7 @@ pub async fn run(hub: &Shared, mut news: UnboundedReceiver<String>) {
         };
         tracing::debug!(%first, "found provisionable pod(s)");
         let begun = hub.clock.moment();
-        let schedule = solve(&WhatIf::nothing_changes(&frozen), STEPS);
+        let (frozen, schedule) = think::plan(frozen, STEPS).await;
         let took = hub.clock.moment().since(begun);
         // In one expression: the lock behind it may not be held while we wait for anything.
         (hub.counts.planning.get_or_create(&PROVISIONER)).observe(took.as_secs_f64());
