@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::side::{self, Figures, Joiner, Karpenter};
+use super::side::{self, Figures, Files, Joiner, Karpenter};
 use super::workload::Workload;
 use super::{Options, check, cluster};
 
@@ -19,6 +19,8 @@ enum Outcome {
     Better,
     /// Worse, but the other plan is one that breaks a promise.
     OtherBroken,
+    /// Worse, but not than every answer of the other: where domains tie it takes any, and another one the next time.
+    Chance,
     /// Worse, but not when both are told to ignore preferences: we keep some that the other gives up.
     Preferences,
     /// Worse, but not when pools have no limits: we count what is bought, the other the largest type it could be.
@@ -26,6 +28,9 @@ enum Outcome {
     RefusesMore,
     Dearer,
 }
+
+/// So often the other is asked again where its plan was better.
+const AGAIN: usize = 5;
 
 /// Sums over the clusters where both refuse as many.
 #[derive(Default)]
@@ -71,7 +76,7 @@ pub fn clusters(
                     karpenter,
                 };
                 outcome = if broken.is_empty() {
-                    asked.cause(&workload)?.unwrap_or(outcome)
+                    asked.cause(&workload, &files, &ours)?.unwrap_or(outcome)
                 } else {
                     Outcome::OtherBroken
                 };
@@ -96,8 +101,14 @@ struct Both<'a> {
 }
 
 impl Both<'_> {
-    /// Without what are we no worse any more?
-    fn cause(&self, workload: &Workload) -> Result<Option<Outcome>> {
+    /// Is it worse every time, and without what are we no worse any more?
+    fn cause(&self, workload: &Workload, files: &Files, ours: &Figures) -> Result<Option<Outcome>> {
+        for _ in 0..AGAIN {
+            let (theirs, _) = self.karpenter.listed(files, workload.ignore_preferences)?;
+            if !judge(ours, &theirs).is_worse() {
+                return Ok(Some(Outcome::Chance));
+            }
+        }
         let mut easier = workload.clone();
         easier.name.push_str(" without preferences");
         easier.ignore_preferences = true;
@@ -182,6 +193,7 @@ impl Tally {
             Outcome::Same => "as many placed, same price",
             Outcome::Better => "more placed, or cheaper",
             Outcome::OtherBroken => "its plan breaks a promise",
+            Outcome::Chance => "its plans differ by chance",
             Outcome::Preferences => "we keep more preferences",
             Outcome::Limits => "limits are counted otherwise",
             Outcome::RefusesMore => "REFUSES MORE",
