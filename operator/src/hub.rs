@@ -23,6 +23,7 @@ use crate::metrics::Counts;
 use crate::mirror::Mirror;
 use crate::providers::Providers;
 use crate::secrets::SecretReader;
+use crate::snapshot::Readings;
 use crate::wake::Wake;
 use crate::write::Write;
 
@@ -67,6 +68,7 @@ pub struct Hub {
     /// Pools that the runaway guard holds back, as the last plan found, each with what is to be said.
     pub guarded: Mutex<BTreeMap<String, String>>,
     pub dice: Mutex<Dice>,
+    pub readings: Mutex<Readings>,
 }
 
 impl Hub {

@@ -162,6 +162,7 @@ async fn lead(
         brake,
         guarded: Mutex::new(BTreeMap::new()),
         dice: Mutex::new(world.dice.fork()),
+        readings: Mutex::default(),
     });
     tracing::info!(cluster = %hub.cluster, epoch = hub.epoch, "leading");
     tokio::join!(

@@ -2,26 +2,27 @@
 //!
 //! Refused while the mirror is incomplete or behind our own writes: planning on less than we did ourselves buys twice.
 
+pub mod meaning;
 mod places;
+mod readings;
 pub mod settle;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
-use planner::drain::Owner;
 use planner::labels::WellKnown;
-use planner::snapshot::{Daemon, Options, Pods, PoolState, Spread};
+use planner::snapshot::{Daemon, Options, PoolState, Spread};
 use planner::{Catalog, Snapshot, snapshot};
 
-use self::settle::{Rooms, Seen, is_unreadable};
+pub use self::readings::Readings;
+use self::settle::{Rooms, is_unreadable};
 use crate::hub::Hub;
 use crate::ingest;
-use crate::ingest::volume::{self, Storage};
+use crate::ingest::volume::Storage;
 use crate::mirror::{self, Mirror};
 
 /// Why there is no snapshot.
@@ -37,10 +38,10 @@ pub enum Behind {
 pub type PassedOver = BTreeMap<Arc<str>, u32>;
 
 /// What pods come with that is not written on them.
-struct Besides<'a> {
-    passed_over: &'a PassedOver,
+pub struct Besides<'a> {
+    pub passed_over: &'a PassedOver,
     /// For those that ask for no spread.
-    spreads: &'a [Spread],
+    pub spreads: &'a [Spread],
 }
 
 pub async fn freeze(hub: &Hub) -> Result<Snapshot, Behind> {
@@ -69,7 +70,14 @@ pub async fn freeze_after(hub: &Hub, passed_over: &PassedOver) -> Result<Snapsho
         passed_over,
         spreads: &hub.settings.spreads,
     };
-    Ok(fill(frozen, &hub.mirror, &besides))
+    let mut readings = hub.readings.lock().unwrap_or_else(PoisonError::into_inner);
+    let frozen = fill(frozen, &hub.mirror, &besides, &mut readings);
+    tracing::debug!(
+        pods = frozen.pods.len(),
+        read = readings.fresh(),
+        "frozen for planning"
+    );
+    Ok(frozen)
 }
 
 /// Does any pod wait for a place? Cheap, unlike freezing.
@@ -77,8 +85,13 @@ pub fn somebody_waits(mirror: &Mirror) -> bool {
     mirror.pods.any(ingest::pod::is_pending)
 }
 
-/// Takes capacity first and pods last: a pod that was bound meanwhile then counts once.
-fn fill(mut frozen: Snapshot, mirror: &Mirror, besides: &Besides<'_>) -> Snapshot {
+/// Takes capacity before pods: one that was bound meanwhile then counts once.
+pub fn fill(
+    mut frozen: Snapshot,
+    mirror: &Mirror,
+    besides: &Besides<'_>,
+    readings: &mut Readings,
+) -> Snapshot {
     let pools = mirror.pools.all();
     let ours = pools.iter().filter(|pool| ingest::pool::is_ours(pool));
     frozen.pools = ours
@@ -87,7 +100,6 @@ fn fill(mut frozen: Snapshot, mirror: &Mirror, besides: &Besides<'_>) -> Snapsho
     let (nodes, claims) = places::places(mirror);
     frozen.nodes = nodes;
     frozen.claims = claims;
-    daemons(mirror, &mut frozen);
     let named = mirror.namespaces.all();
     frozen.namespaces = named
         .iter()
@@ -97,7 +109,11 @@ fn fill(mut frozen: Snapshot, mirror: &Mirror, besides: &Besides<'_>) -> Snapsho
         })
         .collect();
     let storage = storage(mirror);
-    frozen.pods = pods(mirror, &mut frozen, &storage, besides);
+    let well_known = &frozen.options.well_known;
+    readings.catch_up(mirror.pods.all(), well_known, besides.spreads);
+    let mut rooms = Rooms::new(&mut frozen.nodes, &storage);
+    frozen.pods = rooms.settle(readings.seen(), besides.passed_over);
+    daemons(mirror, readings, &mut frozen);
     frozen.freeze()
 }
 
@@ -138,8 +154,8 @@ fn well_known(catalogs: &[Catalog]) -> WellKnown {
 }
 
 /// A daemon of which something cannot be read takes nobody knows how much of every node: no pool can be bought from.
-fn daemons(mirror: &Mirror, frozen: &mut Snapshot) {
-    let running = newest_daemon_pods(mirror);
+fn daemons(mirror: &Mirror, readings: &Readings, frozen: &mut Snapshot) {
+    let running = newest(readings.of_daemon_sets());
     for set in mirror.daemons.all() {
         let name = mirror::key(&*set);
         let Some(mut shape) = ingest::pod::daemon_shape(&set) else {
@@ -149,7 +165,9 @@ fn daemons(mirror: &Mirror, frozen: &mut Snapshot) {
             continue;
         }
         // Admission may have given a pod more than its template says: overhead, defaults.
-        let newest = set.uid().and_then(|uid| running.get(&uid)?.spec.as_ref());
+        let newest = set
+            .uid()
+            .and_then(|uid| running.get(uid.as_str())?.spec.as_ref());
         if let Some(Ok(requests)) = newest.map(ingest::pod::requests) {
             shape.requests = requests;
         }
@@ -170,19 +188,14 @@ fn daemons(mirror: &Mirror, frozen: &mut Snapshot) {
 }
 
 /// By uid of the DaemonSet.
-fn newest_daemon_pods(mirror: &Mirror) -> BTreeMap<String, Arc<Pod>> {
-    let mut newest: BTreeMap<String, Arc<Pod>> = BTreeMap::new();
-    for pod in mirror.pods.all() {
-        if ingest::pod::owner(&pod) != Owner::DaemonSet {
-            continue;
-        }
+fn newest<'p>(pods: impl Iterator<Item = &'p Arc<Pod>>) -> BTreeMap<&'p str, &'p Pod> {
+    let mut newest: BTreeMap<&str, &Pod> = BTreeMap::new();
+    for pod in pods {
         let owners = pod.owner_references().iter();
         for owner in owners.filter(|owner| owner.controller == Some(true)) {
-            let known = newest
-                .entry(owner.uid.clone())
-                .or_insert_with(|| pod.clone());
-            if ingest::pod::created(known) < ingest::pod::created(&pod) {
-                *known = pod.clone();
+            let known = newest.entry(&owner.uid).or_insert(pod);
+            if ingest::pod::created(known) < ingest::pod::created(pod) {
+                *known = pod;
             }
         }
     }
@@ -202,44 +215,6 @@ fn storage(mirror: &Mirror) -> Storage {
         let _ = storage.add_class(&class);
     }
     storage
-}
-
-fn pods(mirror: &Mirror, frozen: &mut Snapshot, storage: &Storage, besides: &Besides<'_>) -> Pods {
-    let known = &frozen.options.well_known;
-    let mut rooms = Rooms::new(&mut frozen.nodes, storage);
-    let mut list = Vec::new();
-    for pod in mirror.pods.all() {
-        let Some(mut seen) = seen(&pod) else { continue };
-        let Some(mut shape) = ingest::pod::shape(&pod, known) else {
-            continue;
-        };
-        if shape.spreads.is_empty() {
-            shape.spreads = ingest::defaults::given(besides.spreads, &pod);
-        }
-        let times = besides.passed_over.get(&seen.pod.uid).copied();
-        seen.pod.passed_over = times.unwrap_or(0);
-        let kept = rooms.settle(seen, Cow::Owned(shape));
-        list.extend(kept.map(|(pod, shape)| (pod, shape.into_owned())));
-    }
-    Pods::gather(list)
-}
-
-/// A pod that is on a node or waits for one; the others are not ours to look at yet, or any more.
-fn seen(pod: &Pod) -> Option<Seen> {
-    let node = ingest::pod::node_of(pod).filter(|_| ingest::pod::is_active(pod));
-    if node.is_none() && !ingest::pod::is_pending(pod) {
-        return None;
-    }
-    let created = ingest::pod::created(pod);
-    Some(Seen {
-        pod: snapshot::Pod::pending(mirror::key(pod), pod.uid()?, created),
-        node: node.map(Arc::from),
-        claims: volume::mounted(pod),
-        daemon: ingest::pod::is_nobodys_to_place(pod),
-        ending: pod.metadata.deletion_timestamp.is_some(),
-        // It is evicted first, and waits then.
-        moves: false,
-    })
 }
 
 pub fn by_node(pods: &[Arc<Pod>]) -> BTreeMap<String, Vec<Arc<Pod>>> {

@@ -37,6 +37,12 @@ pub enum Command {
         #[arg(long, default_value_t = 50_000)]
         pods: u64,
     },
+    /// What planning starts from, frozen from a large mirror: the first time, with nothing changed, with few pods changed.
+    Freeze {
+        /// How many pods run, on 5,000 nodes; 1,000 more wait.
+        #[arg(long, default_value_t = 100_000)]
+        pods: u64,
+    },
     /// Conversion there and back of random objects of every kind; counts what was lost (nothing should be).
     Roundtrip {
         /// How many objects per kind.
@@ -74,6 +80,16 @@ pub fn run(command: &Command) -> Result<()> {
             "many",
             "--",
             &nodes.to_string(),
+            &pods.to_string(),
+        ]),
+        Command::Freeze { pods } => cargo(&[
+            "run",
+            "--profile=quick",
+            "--package",
+            "operator",
+            "--example",
+            "freeze",
+            "--",
             &pods.to_string(),
         ]),
         Command::Roundtrip { objects } => cargo(&[

@@ -96,8 +96,9 @@ async fn gather(hub: &Shared, news: &mut UnboundedReceiver<String>) -> Timestamp
 
 /// Pods that planning did not come to, and how often that has happened to them in a row.
 fn unreached(frozen: &Snapshot, schedule: &Schedule, before: &PassedOver) -> PassedOver {
+    let unserved = |shape| schedule.unserved.binary_search(&shape).is_ok();
     let waiting = frozen.pods.members().filter(|(id, pod)| {
-        pod.pending && schedule.unserved.contains(&pod.shape()) && schedule.spot_of(*id).is_none()
+        pod.pending && unserved(pod.shape()) && schedule.spot_of(*id).is_none()
     });
     let once_more = |uid: &_| before.get(uid).copied().unwrap_or(0).saturating_add(1);
     waiting

@@ -7,7 +7,6 @@ use std::fmt;
 use crds::karpenter::{NodeClaim, NodePool};
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1;
-use planner::labels::WellKnown;
 use planner::snapshot::{Claim, Node, Pool, PoolState, Shape};
 use planner::{BadQuantity, BadResource, Effect, Requirements, Resources};
 use serde::Deserialize;
@@ -73,11 +72,6 @@ impl Class {
         let ready = conditions.into_iter().find(|one| one.kind == "Ready")?;
         (ready.status != "True").then(|| ready.message.clone())
     }
-}
-
-/// Everything about a pod that matters to where it can go.
-pub fn shape(pod: &v1::Pod, known: &WellKnown) -> Result<Shape, Misread> {
-    super::pod::shape(pod, known).ok_or_else(|| Misread::new("spec", "missing"))
 }
 
 pub fn daemon_shape(set: &DaemonSet) -> Result<Shape, Misread> {

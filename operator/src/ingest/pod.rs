@@ -22,7 +22,7 @@ use planner::{
 
 /// Waits for a place that no node gives it.
 pub fn is_pending(pod: &Pod) -> bool {
-    let unbound = node_of(pod).is_none() && pod.metadata.deletion_timestamp.is_none();
+    let unbound = node_of(pod).is_none() && !is_ending(pod);
     let status = pod.status.as_ref();
     let waits = status
         .and_then(|status| status.conditions.as_ref())
@@ -45,6 +45,11 @@ pub fn is_active(pod: &Pod) -> bool {
 pub fn node_of(pod: &Pod) -> Option<String> {
     let name = pod.spec.as_ref()?.node_name.clone()?;
     (!name.is_empty()).then_some(name)
+}
+
+/// Its end has been asked for.
+pub fn is_ending(pod: &Pod) -> bool {
+    pod.metadata.deletion_timestamp.is_some()
 }
 
 fn phase(pod: &Pod) -> &str {

@@ -46,6 +46,20 @@ impl<K: ResourceExt> Store<K> {
         }
     }
 
+    /// Complete, with these. For measurements: a running operator's store is filled by its watch.
+    #[doc(hidden)]
+    pub fn of(kind: &'static str, objects: impl IntoIterator<Item = Arc<K>>) -> Self {
+        let objects = objects.into_iter().map(|object| (key(&*object), object));
+        let inner = Inner {
+            objects: objects.collect(),
+            complete: true,
+        };
+        Self {
+            kind,
+            inner: Arc::new(RwLock::new(inner)),
+        }
+    }
+
     pub fn kind(&self) -> &'static str {
         self.kind
     }
@@ -74,7 +88,7 @@ impl<K: ResourceExt> Store<K> {
         (old, object)
     }
 
-    pub(super) fn remove(&self, object: &K) -> Option<Arc<K>> {
+    pub(crate) fn remove(&self, object: &K) -> Option<Arc<K>> {
         self.write().objects.remove(&key(object))
     }
 

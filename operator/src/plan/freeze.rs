@@ -1,18 +1,16 @@
 //! How does everything that was read become one snapshot?
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use planner::snapshot::{
-    Claim, MinValuesPolicy, Node, Options, Pod, Pods, PoolState, PreferencePolicy, Shape,
-};
+use planner::snapshot::{Claim, MinValuesPolicy, Node, Options, Pods, PoolState, PreferencePolicy};
 use planner::{ClassRef, Snapshot};
 
 use super::catalog::Goods;
 use super::gather::Gathered;
 use super::trouble::Trouble;
+use crate::snapshot::PassedOver;
 use crate::snapshot::settle::{Rooms, join};
 
 /// What flags decide.
@@ -36,7 +34,7 @@ pub(super) fn freeze(
     let mut warnings = passed_by(&all);
     let mut snapshot = Snapshot::empty(now);
     snapshot.options = Options {
-        well_known: std::mem::take(&mut all.well_known),
+        well_known: goods.well_known.clone(),
         min_values: flags.min_values,
         preferences: flags.preferences,
         // A plan on paper buys nothing, so nothing can run away.
@@ -57,7 +55,7 @@ pub(super) fn freeze(
     snapshot.claims = claims;
     snapshot.daemons = std::mem::take(&mut all.daemons);
     snapshot.namespaces = std::mem::take(&mut all.namespaces);
-    snapshot.pods = pods(all, &mut snapshot.nodes, &mut warnings);
+    snapshot.pods = pods(&all, &mut snapshot.nodes, &mut warnings);
     Ok(Frozen {
         snapshot: snapshot.freeze(),
         warnings,
@@ -147,43 +145,14 @@ fn places(all: &mut Gathered, warnings: &mut Vec<String>) -> (Vec<Node>, Vec<Cla
 }
 
 /// Pods to place, and on the nodes what the others take.
-fn pods(all: Gathered, nodes: &mut [Node], warnings: &mut Vec<String>) -> Pods {
-    let mut rooms = Rooms::new(nodes, &all.storage);
-    let mut groups = Groups::default();
-    for kept in all.pods {
-        let shape = Cow::Borrowed(all.shapes.get(kept.shape));
-        if let Some((pod, shape)) = rooms.settle(kept.seen, shape) {
-            groups.add(kept.shape, shape, pod);
-        }
-    }
+fn pods(all: &Gathered, nodes: &mut [Node], warnings: &mut Vec<String>) -> Pods {
+    let mut rooms = Rooms::new(nodes, &all.storage).on_paper();
+    let pods = rooms.settle(&all.pods, &PassedOver::new());
     let lost = rooms.lost();
     if lost > 0 {
         warnings.push(format!(
             "{lost} pods are on nodes that are not in the input and were left out"
         ));
     }
-    Pods::of_groups(groups.list)
-}
-
-/// Pods that are alike, so that a hundred thousand of them have a few hundred shapes at any time.
-#[derive(Default)]
-struct Groups {
-    list: Vec<(Shape, Vec<Pod>)>,
-    /// By shape, and whether the pods run already.
-    known: HashMap<(u32, bool), usize>,
-}
-
-impl Groups {
-    /// `number` is that of the shared shape; one with something of its own is a group of its own.
-    fn add(&mut self, number: u32, shape: Cow<Shape>, pod: Pod) {
-        let next = self.list.len();
-        let at = match &shape {
-            Cow::Owned(_) => next,
-            Cow::Borrowed(_) => *self.known.entry((number, pod.pending)).or_insert(next),
-        };
-        if at == next {
-            self.list.push((shape.into_owned(), Vec::new()));
-        }
-        self.list[at].1.push(pod);
-    }
+    pods
 }

@@ -7,26 +7,24 @@ use crds::karpenter::{NodeClaim, NodePool};
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
-use planner::labels::WellKnown;
-use planner::snapshot::{Daemon, Spread};
+use planner::snapshot::Daemon;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::field::typed;
 use super::read::Document;
-use super::seen::{ClaimSeen, ClassSeen, NodeSeen, PodSeen, PoolSeen, Shapes};
+use super::seen::{ClaimSeen, ClassSeen, NodeSeen, PoolSeen};
 use super::trouble::Trouble;
-use super::twins::{self, Meaning, Twin, Twins};
+use super::twins::{self, Twin, Twins};
 use crate::ingest;
 use crate::ingest::file::{self, Misread};
 use crate::ingest::volume::{self, Storage};
-use crate::snapshot::settle::{Seen, is_unreadable};
+use crate::snapshot::meaning::{Meaning, Reader, Seen};
+use crate::snapshot::settle::is_unreadable;
 
 /// Everything that was read, lowered to planner values.
 pub(super) struct Gathered {
-    pub(super) well_known: WellKnown,
-    pub(super) shapes: Shapes,
-    pub(super) pods: Vec<PodSeen>,
+    pub(super) pods: Vec<Seen>,
     pub(super) nodes: Vec<NodeSeen>,
     pub(super) claims: Vec<ClaimSeen>,
     pub(super) pools: Vec<PoolSeen>,
@@ -36,11 +34,10 @@ pub(super) struct Gathered {
     pub(super) storage: Storage,
     /// By node.
     pub(super) volume_limits: HashMap<Arc<str>, volume::Limits>,
-    /// Spreads of pods that have none of their own.
-    defaults: Vec<Spread>,
     /// Kinds that mean nothing here, and how often each was met.
     pub(super) passed_by: BTreeMap<String, usize>,
     names: HashSet<(&'static str, Arc<str>)>,
+    reader: Reader,
     twins: Twins,
 }
 
@@ -54,10 +51,8 @@ struct What {
 }
 
 impl Gathered {
-    pub(super) fn new(well_known: WellKnown, defaults: Vec<Spread>) -> Self {
+    pub(super) fn new(reader: Reader) -> Self {
         Self {
-            well_known,
-            shapes: Shapes::default(),
             pods: Vec::new(),
             nodes: Vec::new(),
             claims: Vec::new(),
@@ -67,9 +62,9 @@ impl Gathered {
             namespaces: Vec::new(),
             storage: Storage::default(),
             volume_limits: HashMap::new(),
-            defaults,
             passed_by: BTreeMap::new(),
             names: HashSet::new(),
+            reader,
             twins: Twins::default(),
         }
     }
@@ -121,7 +116,7 @@ impl Gathered {
         let namespace = namespace.as_str().into();
         let name = self.name_once(document, "Pod", crate::mirror::key(&pod))?;
         let meaning = self.meaning(document, &pod)?;
-        let shared = meaning.as_ref().is_none_or(Meaning::is_shared);
+        let shared = meaning.as_ref().is_none_or(twins::is_shared);
         if let (Some(told), true) = (told, shared) {
             let meaning = meaning.clone();
             self.twins.insert(told.rest, Twin { namespace, meaning });
@@ -135,46 +130,26 @@ impl Gathered {
         if !ingest::pod::is_active(pod) {
             return Ok(None);
         }
-        let node = ingest::pod::node_of(pod);
-        let daemon = ingest::pod::is_nobodys_to_place(pod);
-        let ending = pod.metadata.deletion_timestamp.is_some();
-        if node.is_none() && (daemon || ending) {
+        let no_place = ingest::pod::is_nobodys_to_place(pod) || ingest::pod::is_ending(pod);
+        if no_place && ingest::pod::node_of(pod).is_none() {
             return Ok(None);
         }
-        let mut shape =
-            file::shape(pod, &self.well_known).map_err(|bad| self.misread(document, &bad))?;
-        if shape.spreads.is_empty() {
-            shape.spreads = ingest::defaults::given(&self.defaults, pod);
-        }
-        let unknown = shape.unreadable.iter().find(|why| is_unreadable(why));
-        if let (Some(why), true) = (unknown, node.is_some()) {
+        let meaning = self.reader.read(pod);
+        let meaning = meaning.ok_or_else(|| self.trouble(document, "spec", "missing"))?;
+        let mut whys = meaning.shape.unreadable.iter();
+        let unknown = whys.find(|why| is_unreadable(why));
+        if let (Some(why), Some(_)) = (unknown, &meaning.node) {
             // A pod that waits is refused with its reason; one that runs takes room we would not know of.
             let said = crate::explain::sentence(why);
             return Err(self.trouble(document, "spec", said));
         }
-        Ok(Some(Meaning {
-            created: ingest::pod::created(pod),
-            shape: self.shapes.intern(shape),
-            node: node.map(Arc::from),
-            claims: volume::mounted(pod),
-            daemon,
-            ending,
-        }))
+        Ok(Some(meaning))
     }
 
     fn keep(&mut self, name: Arc<str>, uid: Option<Arc<str>>, meaning: Option<Meaning>) {
         let Some(meaning) = meaning else { return };
         let uid = uid.unwrap_or_else(|| name.clone());
-        let seen = Seen {
-            pod: planner::snapshot::Pod::pending(name, uid, meaning.created),
-            node: meaning.node,
-            claims: meaning.claims,
-            daemon: meaning.daemon,
-            ending: meaning.ending,
-            moves: !meaning.daemon && !meaning.ending,
-        };
-        let shape = meaning.shape;
-        self.pods.push(PodSeen { seen, shape });
+        self.pods.push(Seen { name, uid, meaning });
     }
 
     fn node(&mut self, document: &Document) -> Result<(), Trouble> {

@@ -32,6 +32,7 @@ pub use report::Plan;
 pub use trouble::Trouble;
 
 use crate::args::{MinValues, Preferences};
+use crate::snapshot::meaning::Reader;
 
 /// Reads objects as `kubectl get … -o yaml` prints them and a catalog of what can be bought, and prints the plan.
 ///
@@ -103,7 +104,8 @@ pub fn answer(asked: &Asked, now: Timestamp) -> Result<Answer, Trouble> {
     let started = Instant::now();
     let catalog = catalog::read(&asked.catalog, now)?;
     let defaults = defaults::read(asked.scheduler_config.as_deref())?;
-    let mut gathered = gather::Gathered::new(catalog.well_known.clone(), defaults);
+    let reader = Reader::new(catalog.well_known.clone(), defaults);
+    let mut gathered = gather::Gathered::new(reader);
     read::each(&asked.files, &mut |document| gathered.add(&document))?;
     let frozen = freeze::freeze(gathered, &catalog, options(asked), now)?;
     let read_ms = timing::ms(started);

@@ -1,26 +1,9 @@
 //! What is kept of an object once it has been read?
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use planner::snapshot::{Claim, Node, Pool, Shape};
+use planner::snapshot::{Claim, Node, Pool};
 use planner::{Taint, labels};
-use rustc_hash::FxBuildHasher;
-
-use crate::snapshot::settle::Seen;
-
-/// Shapes, each once: a hundred thousand pods have a few hundred.
-#[derive(Default)]
-pub(super) struct Shapes {
-    all: Vec<Shape>,
-    known: HashMap<Shape, u32, FxBuildHasher>,
-}
-
-/// A pod that uses room or asks for it.
-pub(super) struct PodSeen {
-    pub(super) seen: Seen,
-    pub(super) shape: u32,
-}
 
 pub(super) struct NodeSeen {
     /// Its taints are all it has; usage and standing are filled in when everything has been read.
@@ -46,22 +29,6 @@ pub(super) struct ClassSeen {
     pub(super) key: (String, String, String),
     /// What it said, if it is not.
     pub(super) not_ready: Option<String>,
-}
-
-impl Shapes {
-    pub(super) fn intern(&mut self, shape: Shape) -> u32 {
-        if let Some(at) = self.known.get(&shape) {
-            return *at;
-        }
-        let at = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
-        self.known.insert(shape.clone(), at);
-        self.all.push(shape);
-        at
-    }
-
-    pub(super) fn get(&self, at: u32) -> &Shape {
-        &self.all[at as usize]
-    }
 }
 
 impl NodeSeen {

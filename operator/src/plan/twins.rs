@@ -7,9 +7,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
-use crate::ingest::volume::Mounted;
+use crate::snapshot::meaning::Meaning;
 
 /// What a pod means, whatever it is called.
 #[derive(Clone)]
@@ -19,20 +17,15 @@ pub(super) struct Twin {
     pub(super) meaning: Option<Meaning>,
 }
 
-#[derive(Clone)]
-pub(super) struct Meaning {
-    pub(super) created: Timestamp,
-    pub(super) shape: u32,
-    pub(super) node: Option<Arc<str>>,
-    pub(super) claims: Vec<Mounted>,
-    pub(super) daemon: bool,
-    pub(super) ending: bool,
-}
-
 pub(super) type Twins = HashMap<Rest, Twin>;
 
 /// All of a text but the name and the uid, as a number that no other text has.
 pub(super) type Rest = (u64, u64);
+
+/// Its name stands for nothing but itself; claims made for one pod are called after it.
+pub(super) fn is_shared(meaning: &Meaning) -> bool {
+    !meaning.claims.iter().any(|one| one.ephemeral)
+}
 
 /// The parts of a pod's text.
 pub(super) struct Told<'t> {
@@ -87,13 +80,6 @@ struct Member<'t> {
     key: &'t [u8],
     start: usize,
     end: usize,
-}
-
-impl Meaning {
-    /// Its name stands for nothing but itself; claims made for one pod are called after it.
-    pub(super) fn is_shared(&self) -> bool {
-        !self.claims.iter().any(|one| one.ephemeral)
-    }
 }
 
 impl Member<'_> {

@@ -6,31 +6,21 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use planner::snapshot::{Claim, Node, Pod, Shape};
+use planner::snapshot::{Claim, Node, Pod, Pods, Shape};
 use planner::taints::lasting;
 use planner::{ResourceName, Resources, Taint, Why};
+use rustc_hash::FxBuildHasher;
 
+use super::PassedOver;
+use super::meaning::{Meaning, Seen};
 use crate::ingest::volume::{Mounted, Storage};
-
-/// A pod that uses room or asks for it.
-pub struct Seen {
-    pub pod: Pod,
-    /// Without one it waits.
-    pub node: Option<Arc<str>>,
-    pub claims: Vec<Mounted>,
-    /// Lands on nodes by itself.
-    pub daemon: bool,
-    /// On its way out: takes room where it is, and counts for nobody's spread.
-    pub ending: bool,
-    /// Needs another place if its node goes.
-    pub moves: bool,
-}
 
 /// Nodes that fill up with the pods that are on them.
 pub struct Rooms<'a> {
     nodes: &'a mut [Node],
-    at: HashMap<Arc<str>, usize>,
+    at: HashMap<Arc<str>, usize, FxBuildHasher>,
     storage: &'a Storage,
+    on_paper: bool,
     lost: usize,
 }
 
@@ -42,21 +32,47 @@ impl<'a> Rooms<'a> {
             nodes,
             at,
             storage,
+            on_paper: false,
             lost: 0,
         }
     }
 
-    /// What the snapshot keeps of this pod. Its node, if it has one, has that much less room.
-    ///
-    /// Shapes are lent where many pods share one: only a pod with something of its own costs a copy.
+    /// Nobody evicts the pods of a node that goes: they need another place at once. Else they are evicted first, and wait then.
+    #[must_use]
+    pub fn on_paper(self) -> Self {
+        Self {
+            on_paper: true,
+            ..self
+        }
+    }
+
+    /// What the snapshot keeps of all these pods. Their nodes have that much less room.
     pub fn settle<'s>(
         &mut self,
-        seen: Seen,
-        shape: Cow<'s, Shape>,
-    ) -> Option<(Pod, Cow<'s, Shape>)> {
-        let Some(name) = &seen.node else {
-            let shape = self.with_volumes(shape, &seen.claims, false);
-            return Some((seen.pod, shape));
+        all: impl IntoIterator<Item = &'s Seen>,
+        passed_over: &PassedOver,
+    ) -> Pods {
+        let mut groups = Groups::default();
+        for seen in all {
+            let Some((mut pod, shape)) = self.place(seen) else {
+                continue;
+            };
+            let times = passed_over.get(&pod.uid).copied();
+            pod.passed_over = times.unwrap_or(0);
+            groups.add(shape, pod);
+        }
+        let list = groups.list.into_iter();
+        Pods::of_groups(list.map(|(shape, pods)| (shape.into_owned(), pods)))
+    }
+
+    /// Shapes are lent where many pods share one: only a pod with something of its own costs a copy.
+    fn place<'s>(&mut self, seen: &'s Seen) -> Option<(Pod, Cow<'s, Shape>)> {
+        let meaning = &seen.meaning;
+        let pod = Pod::pending(seen.name.clone(), seen.uid.clone(), meaning.created);
+        let shape = Cow::Borrowed(&*meaning.shape);
+        let Some(name) = &meaning.node else {
+            let shape = self.with_volumes(shape, &meaning.claims, false);
+            return Some((pod, shape));
         };
         let Some(at) = self.at.get(name).copied() else {
             self.lost += 1;
@@ -66,8 +82,12 @@ impl<'a> Rooms<'a> {
         if shape.unreadable.iter().any(is_unreadable) {
             self.nodes[at].allocatable = Resources::new();
         }
-        let shape = self.with_volumes(shape, &seen.claims, true);
-        on_node(&mut self.nodes[at], seen, shape)
+        let shape = self.with_volumes(shape, &meaning.claims, true);
+        let node = &mut self.nodes[at];
+        if node.leaving && self.on_paper && !meaning.daemon && !meaning.ending {
+            return Some((pod, shape));
+        }
+        on_node(node, meaning, pod, shape)
     }
 
     /// Pods on nodes that are not here.
@@ -104,20 +124,18 @@ pub fn is_unreadable(why: &Why) -> bool {
 
 fn on_node<'s>(
     node: &mut Node,
-    seen: Seen,
+    meaning: &Meaning,
+    pod: Pod,
     mut shape: Cow<'s, Shape>,
 ) -> Option<(Pod, Cow<'s, Shape>)> {
-    if node.leaving && seen.moves {
-        return Some((seen.pod, shape));
-    }
-    take_room(node, seen.daemon, &shape);
-    let mut bound = seen.pod.on(node.name.clone());
+    take_room(node, meaning.daemon, &shape);
+    let mut bound = pod.on(node.name.clone());
     bound.pending = false;
     // What cannot be read about a pod that runs does not matter any more.
     if !shape.unreadable.is_empty() {
         shape.to_mut().unreadable.clear();
     }
-    (!seen.ending).then_some((bound, shape))
+    (!meaning.ending).then_some((bound, shape))
 }
 
 fn take_room(node: &mut Node, daemon: bool, shape: &Shape) {
@@ -127,6 +145,32 @@ fn take_room(node: &mut Node, daemon: bool, shape: &Shape) {
     }
     node.used = node.used.plus(&takes);
     node.ports.extend(shape.ports.iter().copied());
+}
+
+/// Pods that are alike, so that a hundred thousand of them have a few hundred shapes at any time.
+#[derive(Default)]
+struct Groups<'s> {
+    list: Vec<(Cow<'s, Shape>, Vec<Pod>)>,
+    /// By where the shape that they share stands, and whether the pods wait.
+    known: HashMap<(*const Shape, bool), usize, FxBuildHasher>,
+}
+
+impl<'s> Groups<'s> {
+    /// A shape that is lent is shared; one with something of its own is a group of its own.
+    fn add(&mut self, shape: Cow<'s, Shape>, pod: Pod) {
+        let next = self.list.len();
+        let at = match shape {
+            Cow::Owned(_) => next,
+            Cow::Borrowed(shared) => {
+                let shared = std::ptr::from_ref(shared);
+                *self.known.entry((shared, pod.pending)).or_insert(next)
+            }
+        };
+        if at == next {
+            self.list.push((shape, Vec::new()));
+        }
+        self.list[at].1.push(pod);
+    }
 }
 
 /// What a claim says about its node.

@@ -1,5 +1,7 @@
 //! What is frozen of a mirror, and what is refused because it cannot be read?
 
+mod readings;
+
 use jiff::Timestamp;
 use kube::ResourceExt;
 use planner::labels::ZONE;
@@ -8,7 +10,7 @@ use planner::{ResourceName, Snapshot};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, from_value, json};
 
-use super::{Besides, PassedOver, fill, somebody_waits};
+use super::{Besides, PassedOver, Readings, fill, somebody_waits};
 use crate::mirror::{Mirror, Store};
 
 fn put<K: ResourceExt + DeserializeOwned>(store: &Store<K>, object: Value) {
@@ -52,7 +54,8 @@ fn frozen_with(mirror: &Mirror, passed_over: &PassedOver, spreads: &[Spread]) ->
         passed_over,
         spreads,
     };
-    fill(Snapshot::empty(Timestamp::UNIX_EPOCH), mirror, &besides)
+    let empty = Snapshot::empty(Timestamp::UNIX_EPOCH);
+    fill(empty, mirror, &besides, &mut Readings::default())
 }
 
 /// Each pod with its node, and whether it waits.

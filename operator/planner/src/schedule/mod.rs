@@ -61,7 +61,7 @@ pub struct Schedule {
     pub openings: Vec<Opening>,
     /// Why the pods of a shape that have no placement get none. Sorted, each fact once.
     pub refusals: Vec<(ShapeId, Vec<Why>)>,
-    /// Shapes the step budget did not reach: they go first next time.
+    /// Shapes the step budget did not reach: they go first next time. Sorted.
     pub unserved: Vec<ShapeId>,
     /// Steps that were needed.
     pub steps: u64,
