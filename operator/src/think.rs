@@ -8,7 +8,7 @@ use planner::{Budget, Schedule, Snapshot, WhatIf, solve};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// The plan for a snapshot, and the snapshot back.
-pub async fn plan(frozen: Snapshot, limits: Budget) -> (Snapshot, Schedule) {
+pub(crate) async fn plan(frozen: Snapshot, limits: Budget) -> (Snapshot, Schedule) {
     aside(move || {
         let schedule = solve(&WhatIf::nothing_changes(&frozen), limits);
         (frozen, schedule)
@@ -55,6 +55,6 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     #[should_panic(expected = "a bug in a plan")]
     async fn a_panic_comes_through() {
-        aside(|| panic!("a bug in a plan")).await
+        aside(|| panic!("a bug in a plan")).await;
     }
 }

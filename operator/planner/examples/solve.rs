@@ -10,13 +10,14 @@
 
 use planner::schedule::Ground;
 use planner::snapshot::{
-    Daemon, Node, NodeId, Pod, PodId, PodTerm, Pods, Pool, Selector, Shape, Spread, Volume, VolumeLimit,
+    Daemon, Node, NodeId, Pod, PodId, PodTerm, Pods, Pool, Selector, Shape, Spread, Volume,
+    VolumeLimit,
 };
 use planner::{
     Budget, CapacityType, Catalog, InstanceType, Offering, Price, Requirement, Resources, Schedule,
     Snapshot, WhatIf, labels,
 };
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A small generator that is the same everywhere.
@@ -305,7 +306,7 @@ fn show(name: &str, snapshot: &Snapshot) {
 
 /// What consolidation asks: could the pods of this node go elsewhere, or onto something cheaper?
 fn ask_about_nodes(name: &str, snapshot: &Snapshot, questions: usize) {
-    let mut on: HashMap<&str, Vec<PodId>> = HashMap::new();
+    let mut on: BTreeMap<&str, Vec<PodId>> = BTreeMap::new();
     for (id, pod) in snapshot.pods.members() {
         on.entry(pod.node.as_deref().unwrap()).or_default().push(id);
     }
