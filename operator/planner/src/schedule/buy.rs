@@ -5,6 +5,7 @@
 
 use super::ask::Ask;
 use super::fill::{Tuple, conflict};
+use super::grow::Growth;
 use super::lots::LotId;
 use super::opens::Room;
 use super::rules::Floor;
@@ -18,7 +19,7 @@ use smallvec::SmallVec;
 /// One choice of domains for a claim.
 pub(super) struct Choice {
     pub(super) domains: Tuple,
-    alive: bool,
+    pub(super) alive: bool,
     /// By kind of room: claims before this one cannot take any more.
     cursors: [usize; 3],
     /// Claims that cannot take any more, where they are not taken in order.
@@ -44,6 +45,17 @@ enum Known {
     NotYet,
     Nothing,
     Lot(LotId),
+}
+
+impl Choice {
+    /// Claims were copied behind the one at `last`: who got as far as that would get past them too.
+    pub(super) fn pass_over(&mut self, last: usize, copies: usize) {
+        for cursor in &mut self.cursors {
+            if *cursor == last {
+                *cursor += copies;
+            }
+        }
+    }
 }
 
 impl Run<'_> {
@@ -188,6 +200,18 @@ impl Run<'_> {
         room: Room,
         pods: &[PodId],
     ) -> Option<usize> {
+        let (at, growth) = self.next_growth(ask, choice, room, count(pods))?;
+        Some(self.apply(ask, at, growth, pods))
+    }
+
+    /// The next claim of this run that takes at least one of so many pods in such room, and how many.
+    pub(super) fn next_growth(
+        &mut self,
+        ask: &Ask<'_>,
+        choice: &mut Choice,
+        room: Room,
+        most: u32,
+    ) -> Option<(usize, Growth)> {
         let cursor = room as usize;
         while let Some(at) = self
             .opens
@@ -196,9 +220,9 @@ impl Run<'_> {
             choice.cursors[cursor] = at;
             let lot = self.opens.list[at].lot;
             if let Some(lot) = self.narrowed(ask, choice, lot)
-                && let Some(growth) = self.growth(ask, (at, lot), room, count(pods))
+                && let Some(growth) = self.growth(ask, (at, lot), room, most)
             {
-                return Some(self.apply(ask, at, growth, pods));
+                return Some((at, growth));
             }
             choice.cursors[cursor] = at + 1;
         }

@@ -6,9 +6,11 @@ use crate::requirements::Text;
 use crate::resources::{ResourceName, Resources};
 use crate::snapshot::{Shape, Snapshot};
 use smallvec::SmallVec;
+use std::ops::{Deref, DerefMut};
 
-/// One number per column.
-pub(super) type Amounts = SmallVec<[i64; 6]>;
+/// One number per column. Copied all the time, so that is done at once and not number by number.
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Amounts(SmallVec<[i64; 6]>);
 
 /// More than anybody asks for, with room to add to it.
 pub(super) const PLENTY: i64 = i64::MAX / 4;
@@ -102,6 +104,52 @@ fn limited_drivers(snapshot: &Snapshot) -> Vec<Text> {
     drivers.retain(used);
     drivers.sort_unstable();
     drivers
+}
+
+impl Amounts {
+    pub(super) fn nothing(width: usize) -> Self {
+        Self(SmallVec::from_elem(0, width))
+    }
+
+    /// Per column the larger of the two.
+    pub(super) fn raise_to(&mut self, others: &[i64]) {
+        self.0.resize(others.len(), 0);
+        for (most, other) in self.0.iter_mut().zip(others) {
+            *most = (*most).max(*other);
+        }
+    }
+}
+
+impl Clone for Amounts {
+    fn clone(&self) -> Self {
+        Self(SmallVec::from_slice(&self.0))
+    }
+}
+
+impl From<&[i64]> for Amounts {
+    fn from(amounts: &[i64]) -> Self {
+        Self(SmallVec::from_slice(amounts))
+    }
+}
+
+impl FromIterator<i64> for Amounts {
+    fn from_iter<I: IntoIterator<Item = i64>>(amounts: I) -> Self {
+        Self(amounts.into_iter().collect())
+    }
+}
+
+impl Deref for Amounts {
+    type Target = [i64];
+
+    fn deref(&self) -> &[i64] {
+        &self.0
+    }
+}
+
+impl DerefMut for Amounts {
+    fn deref_mut(&mut self) -> &mut [i64] {
+        &mut self.0
+    }
 }
 
 /// How many times `asked` fits into `free`.

@@ -5,6 +5,7 @@
 use super::Spot;
 use super::columns::{Columns, PLENTY};
 use super::daemons::{self, Lander};
+use super::rows::Rows;
 use crate::labels;
 use crate::requirements::{Requirement, Requirements, Text};
 use crate::resources::Resources;
@@ -22,7 +23,7 @@ pub(super) struct Rooms {
     pub(super) list: Vec<Room>,
     kinds: IndexMap<Kind, (), FxBuildHasher>,
     /// One row per room.
-    pub(super) free: Vec<i64>,
+    pub(super) free: Rows,
     /// By node: its room and the pods bound to it.
     nodes: Vec<(usize, Vec<PodId>)>,
 }
@@ -43,6 +44,7 @@ pub(super) struct Room {
 impl Rooms {
     pub(super) fn of(snapshot: &Snapshot, columns: &Columns, landers: &[Lander<'_>]) -> Self {
         let mut rooms = Self {
+            free: Rows::with_width(columns.width()),
             nodes: bound_pods(snapshot),
             ..Self::default()
         };
@@ -117,7 +119,7 @@ impl Rooms {
         let mut row = columns.lower(&free);
         let attached = attach(&mut row, node, &self.nodes[at].1, (snapshot, columns));
         self.nodes[at].0 = self.list.len();
-        self.free.extend_from_slice(&row);
+        self.free.push(&row);
         self.list.push(Room {
             spot: Spot::Node(NodeId(super::index(at))),
             kind,
@@ -147,7 +149,7 @@ impl Rooms {
             let most = snapshot.volumes.limit(kind_name, driver);
             row[columns.first_driver() + at] = most.map_or(PLENTY, i64::from);
         }
-        self.free.extend_from_slice(&row);
+        self.free.push(&row);
         self.list.push(Room {
             spot: Spot::Claim(id),
             kind,

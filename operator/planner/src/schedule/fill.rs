@@ -34,20 +34,33 @@ pub(super) struct Quarter {
 
 /// Rooms by the domains that one attempt looks at.
 pub(super) struct Buckets<'g> {
-    list: Vec<Bucket<'g>>,
+    pub(super) list: Vec<Bucket<'g>>,
     /// By kind of room: does it suit?
     suits: Vec<Option<bool>>,
     /// Where a walk without buckets stands.
     cursor: usize,
 }
 
-struct Bucket<'g> {
-    domains: Tuple,
+pub(super) struct Bucket<'g> {
+    pub(super) domains: Tuple,
     /// In order, suitable or not.
     rooms: Cow<'g, [usize]>,
     cursor: usize,
     /// How many pods its rooms take together, where that matters.
     room: u64,
+}
+
+impl<'g> Buckets<'g> {
+    /// Those that may have room left.
+    pub(super) fn open(&self) -> impl Iterator<Item = &Bucket<'g>> {
+        self.list.iter().filter(|bucket| bucket.is_open())
+    }
+}
+
+impl Bucket<'_> {
+    pub(super) fn is_open(&self) -> bool {
+        self.cursor < self.rooms.len()
+    }
 }
 
 pub(super) fn quarters(rooms: &Rooms, counters: &Counters, domains: &Domains) -> Vec<Quarter> {
@@ -113,16 +126,36 @@ impl<'g> Run<'g> {
 
     /// How many pods the bucket's next room takes; rooms that take none are passed for ever, and if there were any the
     /// answer is `None`, because another bucket may come first now.
-    fn head(&self, ask: &Ask<'_>, buckets: &mut Buckets<'_>, at: usize) -> Option<u32> {
+    fn head(
+        &mut self,
+        ask: &Ask<'_>,
+        buckets: &mut Buckets<'_>,
+        at: usize,
+    ) -> Option<(usize, u32)> {
+        let before = buckets.list[at].cursor;
+        let next = self.next_room(ask, buckets, at);
+        next.filter(|_| buckets.list[at].cursor == before)
+    }
+
+    /// The bucket's next room that takes any, and how many.
+    pub(super) fn next_room(
+        &mut self,
+        ask: &Ask<'_>,
+        buckets: &mut Buckets<'_>,
+        at: usize,
+    ) -> Option<(usize, u32)> {
         let bucket = &mut buckets.list[at];
-        let before = bucket.cursor;
-        while let Some(room) = bucket.rooms.get(bucket.cursor) {
-            let most = self.room_cap(*room, ask);
-            if most > 0 && self.room_suits(*room, ask, &mut buckets.suits) {
-                return (bucket.cursor == before).then_some(most);
+        let asked = &ask.wanted.amounts;
+        while let Some(next) = self.free.next_among(&bucket.rooms, bucket.cursor, asked) {
+            bucket.cursor = next;
+            let room = bucket.rooms[next];
+            let most = self.room_cap(room, ask);
+            if most > 0 && self.room_suits(room, ask, &mut buckets.suits) {
+                return Some((room, most));
             }
             bucket.cursor += 1;
         }
+        bucket.cursor = bucket.rooms.len();
         None
     }
 
@@ -138,14 +171,16 @@ impl<'g> Run<'g> {
         }
         let mut waiting = pods;
         while !waiting.is_empty() {
+            if let Some(rest) = self.deal_into_rooms(ask, buckets, waiting) {
+                waiting = rest;
+                continue;
+            }
             let Some((at, allowed)) = self.next_bucket(ask, buckets) else {
                 break;
             };
-            let Some(most) = self.head(ask, buckets, at) else {
+            let Some((room, most)) = self.head(ask, buckets, at) else {
                 continue;
             };
-            let bucket = &buckets.list[at];
-            let room = bucket.rooms[bucket.cursor];
             let most = if ask.balances() { ask.need } else { most };
             let pods = most.min(allowed).min(count(waiting));
             waiting = self.enter_room(ask, room, pods, waiting);
@@ -160,9 +195,10 @@ impl<'g> Run<'g> {
         pods: &'p [PodId],
     ) -> &'p [PodId] {
         let mut waiting = pods;
-        while buckets.cursor < self.ground.rooms.len() && !waiting.is_empty() {
-            let room = buckets.cursor;
-            buckets.cursor += 1;
+        while !waiting.is_empty() {
+            let next = self.free.next(buckets.cursor, &ask.wanted.amounts);
+            buckets.cursor = next.map_or(self.ground.rooms.len(), |room| room + 1);
+            let Some(room) = next else { break };
             let most = self.room_cap(room, ask);
             if most == 0 || !self.room_suits(room, ask, &mut buckets.suits) {
                 continue;
@@ -184,7 +220,7 @@ impl<'g> Run<'g> {
         let begins = ask.rules.iter().any(|rule| rule.begins(&self.books));
         let mut best: Option<(Rank, usize, u32)> = None;
         for (at, bucket) in buckets.list.iter().enumerate() {
-            if bucket.cursor >= bucket.rooms.len() {
+            if !bucket.is_open() {
                 continue;
             }
             let allowed = self.allowance(ask, &ask.gates, &bucket.domains, &floors);
@@ -241,7 +277,7 @@ impl<'g> Run<'g> {
         caps.min().unwrap_or(u32::MAX)
     }
 
-    fn enter_room<'p>(
+    pub(super) fn enter_room<'p>(
         &mut self,
         ask: &Ask<'_>,
         room: usize,
@@ -249,16 +285,15 @@ impl<'g> Run<'g> {
         waiting: &'p [PodId],
     ) -> &'p [PodId] {
         let (placed, waiting) = waiting.split_at(pods as usize);
-        let width = self.ground.columns.width();
-        let row = &mut self.free[room * width..(room + 1) * width];
-        take(row, &ask.wanted.amounts, pods);
+        self.free
+            .change(room, |row| take(row, &ask.wanted.amounts, pods));
         let known = &self.ground.rooms.list[room];
         if !ask.wanted.shape.ports.is_empty() || !ask.wanted.shared.is_empty() {
             let taken = self.taken.entry(room).or_default();
             taken.ports.extend(&ask.wanted.shape.ports);
             for (claim, column) in &ask.wanted.shared {
                 if !known.attached.contains(claim) && !taken.attached.contains(claim) {
-                    row[*column] -= 1;
+                    self.free.change(room, |row| row[*column] -= 1);
                     taken.attached.push(claim.clone());
                 }
             }
@@ -273,8 +308,7 @@ impl<'g> Run<'g> {
         if self.closed[at] {
             return 0;
         }
-        let width = self.ground.columns.width();
-        let row = &self.free[at * width..(at + 1) * width];
+        let row = self.free.row(at);
         let mut most = copies(row, &ask.wanted.amounts);
         if most == 0 {
             return 0;

@@ -1,7 +1,7 @@
 //! What is written on the claims that were opened?
 
 use super::columns::Amounts;
-use super::lots::{Lot, LotId};
+use super::lots::{Lot, LotId, Sold};
 use super::opens::Open;
 use super::run::Run;
 use super::stock::Stock;
@@ -30,14 +30,17 @@ struct Label {
 type Carriers = IndexSet<FixedBitSet, FxBuildHasher>;
 /// Claims with the same load are carried by the same rungs, where nothing else is in the way.
 type Alike = IndexMap<(LotId, usize, Amounts), usize, FxBuildHasher>;
-/// By lot, carriers and the order of zones.
-type Known = IndexMap<(LotId, usize, Zones), Label, FxBuildHasher>;
+/// By lot, order of zones and carriers.
+type Known = IndexMap<(usize, usize), Label, FxBuildHasher>;
+/// All that a lot sells, in buying order, by the order of zones.
+type Ordered = IndexMap<(LotId, Zones), Vec<OfferingId>, FxBuildHasher>;
 type Zones = SmallVec<[u32; 4]>;
 
 /// Decides the buying order of every opening; each choice of a zone counts for the next.
 pub(super) fn openings(run: &mut Run<'_>) -> Vec<Opening> {
     let opens = std::mem::take(&mut run.opens.list);
     let mut known = Known::default();
+    let mut ordered = Ordered::default();
     let mut alike = Alike::default();
     let mut carriers = Carriers::default();
     let mut numbers = vec![0_u32; run.tills.len()];
@@ -56,11 +59,14 @@ pub(super) fn openings(run: &mut Run<'_>) -> Vec<Opening> {
             let key = (open.lot, open.rung, open.total.clone());
             *alike.entry(key).or_insert_with(carried)
         };
-        let key = (open.lot, carried, zone_order(run, stock, till, open.lot));
-        let label = known.entry(key).or_insert_with_key(|(lot, carried, _)| {
-            let lot = &run.lots.list[*lot as usize];
-            Label::of(run, (stock, till), lot, &carriers[*carried])
-        });
+        let zones = zone_order(run, stock, till, open.lot);
+        let lot = &run.lots.list[open.lot as usize];
+        let entry = ordered.entry((open.lot, zones));
+        let order = entry.index();
+        let all = entry.or_insert_with(|| in_order(stock, till, lot));
+        let label = known
+            .entry((order, carried))
+            .or_insert_with(|| Label::of(run, stock, (lot, all), &carriers[carried]));
         let number = &mut numbers[at];
         let first = label.offerings.first().copied();
         openings.push(Opening {
@@ -117,50 +123,62 @@ fn zone_order(run: &Run<'_>, stock: &Stock<'_>, till: &Till, lot: LotId) -> Zone
 }
 
 impl Label {
+    /// Of all that the lot sells, in order, what is sold on these rungs.
     fn of(
         run: &Run<'_>,
-        (stock, till): (&Stock<'_>, &Till),
-        lot: &Lot,
+        stock: &Stock<'_>,
+        (lot, all): (&Lot, &[OfferingId]),
         carriers: &FixedBitSet,
     ) -> Self {
-        let offerings = lot.sold_on(stock, carriers.ones().map(|at| &lot.ladder[at]));
-        let crowd = |zone: &str| till.crowd_in(zone);
-        let sorted = stock.ranking.sorted(stock.catalog, offerings.ids(), crowd);
-        let max_types = run.ground.snapshot.options.max_types;
-        let offerings = if lot.has_min_values {
-            sorted // a choice that minValues ask for is never cut away
+        let sold = Sold::on(stock, carriers.ones().map(|at| &lot.ladder[at]));
+        let sold = all.iter().copied().filter(|id| sold.has(stock, *id));
+        let max_types = if lot.has_min_values {
+            usize::MAX // a choice that minValues ask for is never cut away
         } else {
-            cut(stock, sorted, max_types)
+            run.ground.snapshot.options.max_types.max(1)
         };
-        let requirements = final_requirements(stock, &lot.requirements, &offerings);
+        let (offerings, kinds) = cut(stock, sold, max_types);
+        let requirements = final_requirements(stock, &lot.requirements, (&offerings, &kinds));
         Self {
             labels: final_labels(stock, &requirements),
             requirements: Arc::new(requirements),
-            daemons: least_daemons(stock, &offerings),
+            daemons: least_daemons(stock, &kinds),
             offerings: offerings.into(),
         }
     }
 }
 
-/// Cheapest first, of at most `max_types` types.
-fn cut(stock: &Stock<'_>, sorted: Vec<OfferingId>, max_types: usize) -> Vec<OfferingId> {
-    let mut taken = vec![false; stock.catalog.types().len()];
-    let mut room = max_types.max(1);
+/// The lot's offerings in buying order.
+fn in_order(stock: &Stock<'_>, till: &Till, lot: &Lot) -> Vec<OfferingId> {
+    let crowd = |zone: &str| till.crowd_in(zone);
+    stock
+        .ranking
+        .sorted(stock.catalog, lot.offerings.ids(), crowd)
+}
+
+/// The first offerings of at most `max_types` types, and these types by name.
+fn cut(
+    stock: &Stock<'_>,
+    sorted: impl Iterator<Item = OfferingId>,
+    max_types: usize,
+) -> (Vec<OfferingId>, Vec<usize>) {
+    let mut taken = FixedBitSet::with_capacity(stock.catalog.types().len());
+    let mut room = max_types;
     let kept = |id: &OfferingId| {
-        let taken = &mut taken[stock.type_of(*id)];
-        if !*taken && room > 0 {
-            *taken = true;
+        let kind = stock.type_of(*id);
+        if room > 0 && !taken.put(kind) {
             room -= 1;
         }
-        *taken
+        taken.contains(kind)
     };
-    sorted.into_iter().filter(kept).collect()
+    let offerings = sorted.filter(kept).collect();
+    (offerings, taken.ones().collect())
 }
 
 fn final_requirements(
     stock: &Stock<'_>,
     asked: &Requirements,
-    offerings: &[OfferingId],
+    (offerings, kinds): (&[OfferingId], &[usize]),
 ) -> Requirements {
     let mut requirements = asked.clone();
     requirements.remove(labels::HOSTNAME);
@@ -168,8 +186,8 @@ fn final_requirements(
     if offerings.iter().any(|id| stock.reserve_of(*id).is_some()) {
         return pinned(requirements, bought);
     }
-    let types = kinds(stock, offerings).into_iter();
-    let types = types.map(|kind| stock.catalog.types()[kind].name.clone());
+    let types = kinds.iter();
+    let types = types.map(|kind| stock.catalog.types()[*kind].name.clone());
     let types = Requirement::one_of_shared(labels::INSTANCE_TYPE, types);
     let mut capacity: SmallVec<[&str; 3]> = SmallVec::new();
     for sold in bought.map(|offering| offering.capacity_type.as_str()) {
@@ -225,19 +243,15 @@ fn final_labels(stock: &Stock<'_>, requirements: &Requirements) -> Labels {
     all.into()
 }
 
-fn least_daemons(stock: &Stock<'_>, offerings: &[OfferingId]) -> Resources {
-    let loads = kinds(stock, offerings)
-        .into_iter()
-        .map(|kind| stock.load[kind].requests.clone());
-    loads
-        .reduce(|a, b| a.smaller_of_shared(&b))
-        .unwrap_or_default()
-}
-
-/// The types of these offerings, by name.
-fn kinds(stock: &Stock<'_>, offerings: &[OfferingId]) -> Vec<usize> {
-    let mut kinds: Vec<usize> = offerings.iter().map(|id| stock.type_of(*id)).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    kinds
+fn least_daemons(stock: &Stock<'_>, kinds: &[usize]) -> Resources {
+    let mut loads = kinds.iter().map(|kind| &stock.load[*kind].requests);
+    let first = loads.next().cloned().unwrap_or_default();
+    // Most types carry the same daemons.
+    loads.fold(first, |least, load| {
+        if least == *load {
+            least
+        } else {
+            least.smaller_of_shared(load)
+        }
+    })
 }

@@ -67,7 +67,7 @@ impl Run<'_> {
     /// Opens the claim and lets it take the first pods; `None` if the guard or the memory budget says stop.
     pub(super) fn open(&mut self, ask: &Ask<'_>, fresh: Fresh, pods: &[PodId]) -> Option<usize> {
         let width = self.ground.columns.width();
-        let bytes = std::mem::size_of::<Open>() + 3 * width * 8 + fresh.count as usize * 4;
+        let bytes = self.bytes(fresh.count as usize);
         let till = self.tills[fresh.stock].as_mut()?;
         // The guard makes pods wait for the pool that suits them; it does not push them to the next one.
         if till.guarded() {
@@ -77,7 +77,7 @@ impl Run<'_> {
         if !self.remember(bytes) {
             return None;
         }
-        let nothing: Amounts = std::iter::repeat_n(0, width).collect();
+        let nothing = Amounts::nothing(width);
         let at = self.opens.push(Open {
             lot: fresh.lot,
             rung: 0,
@@ -101,8 +101,14 @@ impl Run<'_> {
         Some(self.apply(ask, at, growth, pods))
     }
 
+    /// What a new claim with so many pods takes of the memory budget.
+    pub(super) fn bytes(&self, pods: usize) -> usize {
+        let amounts = 3 * self.ground.columns.width() * std::mem::size_of::<i64>();
+        std::mem::size_of::<Open>() + amounts + pods * std::mem::size_of::<PodId>()
+    }
+
     /// A claim whose zone is decided counts there at once.
-    fn enter_zone(&mut self, at: usize) {
+    pub(super) fn enter_zone(&mut self, at: usize) {
         let lot = &self.lots.list[self.opens.list[at].lot as usize];
         let Some(key) = self.ground.domains.key(labels::ZONE) else {
             return;
@@ -120,14 +126,9 @@ impl Run<'_> {
 
     fn fresh(&mut self, ask: &Ask<'_>, (at, lot): (usize, LotId), most: u32) -> Option<Fresh> {
         let host = self.ground.rooms.len() + self.opens.list.len();
-        let cap = self.host_cap(ask, host);
-        let cap = if ask.wanted.shape.ports.is_empty() {
-            cap
-        } else {
-            cap.min(1)
-        };
+        let cap = self.cap_on_new(ask, host);
         let width = self.ground.columns.width();
-        let nothing: Amounts = std::iter::repeat_n(0, width).collect();
+        let nothing = Amounts::nothing(width);
         let mut total = nothing.clone();
         for (_, column) in &ask.wanted.shared {
             total[*column] += 1;
@@ -152,7 +153,7 @@ impl Run<'_> {
         let stock = self.ground.stocks[at].as_ref().ok()?;
         let list = &self.lots.list[growth.lot as usize];
         let target = match self.strategy {
-            Strategy::Largest | Strategy::Even => most_free(stock, list),
+            Strategy::Largest | Strategy::Even => most_free(stock, list).into(),
             Strategy::Efficient | Strategy::Exact => {
                 stock.free[list.ladder[meant.rung].kind].clone()?
             }
@@ -167,6 +168,16 @@ impl Run<'_> {
             lot: growth.lot,
             relaxed: growth.relaxed,
         })
+    }
+
+    /// How many of the pods a new host takes, as far as others on it and ports are concerned.
+    pub(super) fn cap_on_new(&self, ask: &Ask<'_>, host: usize) -> u32 {
+        let cap = self.host_cap(ask, host);
+        if ask.wanted.shape.ports.is_empty() {
+            cap
+        } else {
+            cap.min(1)
+        }
     }
 
     /// Lowers the minValues that cannot be met to what there is, if that is allowed.

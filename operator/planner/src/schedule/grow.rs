@@ -153,9 +153,7 @@ impl Run<'_> {
         let rung = self.carrier((open.lot, from), cargo.total, cargo);
         let rung = rung.unwrap_or(from);
         let reserve = lot.ladder[rung].reserve;
-        let free = stock.free[lot.ladder[rung].kind]
-            .clone()
-            .unwrap_or_default();
+        let free = stock.free[lot.ladder[rung].kind].as_deref();
         let any = most_free(stock, lot);
         if stock.limited {
             let held = match self.strategy {
@@ -163,7 +161,11 @@ impl Run<'_> {
                     let carries = |rung: &&Rung| self.carries(lot, **rung, cargo.total, cargo);
                     most_capacity(stock, lot.ladder.iter().filter(carries))
                 }
-                Strategy::Even => larger(&open.held, &stock.capacity[lot.ladder[rung].kind]),
+                Strategy::Even => {
+                    let mut held = open.held.clone();
+                    held.raise_to(&stock.capacity[lot.ladder[rung].kind]);
+                    held
+                }
                 _ => first_takes(stock, lot, rung, cargo),
             };
             if let Some(till) = &mut self.tills[lot.stock] {
@@ -172,7 +174,7 @@ impl Run<'_> {
             self.opens.list[at].held = held;
         }
         self.opens.list[at].rung = rung;
-        self.opens.update(at, &free, &any);
+        self.opens.update(at, free.unwrap_or_default(), any);
         self.hold(at, reserve);
     }
 
@@ -282,21 +284,14 @@ impl Stock<'_> {
 }
 
 /// Per column the most any type of the lot has.
-pub(super) fn most_free(stock: &Stock<'_>, lot: &Lot) -> Amounts {
-    if let Some(known) = lot.most_free.get() {
-        return known.clone();
-    }
-    let mut most: Amounts = Amounts::new();
-    for rung in &lot.ladder {
-        let Some(free) = &stock.free[rung.kind] else {
-            continue;
-        };
-        most.resize(free.len(), 0);
-        for (most, free) in most.iter_mut().zip(free) {
-            *most = (*most).max(*free);
+pub(super) fn most_free<'l>(stock: &Stock<'_>, lot: &'l Lot) -> &'l [i64] {
+    lot.most_free.get_or_init(|| {
+        let mut most = Amounts::default();
+        for free in (lot.ladder.iter()).filter_map(|rung| stock.free[rung.kind].as_ref()) {
+            most.raise_to(free);
         }
-    }
-    lot.most_free.get_or_init(|| most).clone()
+        most
+    })
 }
 
 /// Per column the most that the offering bought first can take; ties are not decided yet, so all of them count.
@@ -307,24 +302,18 @@ fn first_takes(stock: &Stock<'_>, lot: &Lot, rung: usize, cargo: Cargo<'_>) -> A
         .iter()
         .take_while(|other| other.rank == rank);
     for other in ties.filter(|other| stock.carries(other.kind, cargo.total, cargo.ports)) {
-        for (most, capacity) in most.iter_mut().zip(&stock.capacity[other.kind]) {
-            *most = (*most).max(*capacity);
-        }
+        most.raise_to(&stock.capacity[other.kind]);
     }
     most
 }
 
 /// Per column the most that any of these types takes: as Karpenter holds it, and as who fills claims evenly must.
 fn most_capacity<'r>(stock: &Stock<'_>, rungs: impl Iterator<Item = &'r Rung>) -> Amounts {
-    rungs.fold(Amounts::new(), |most, rung| {
-        larger(&most, &stock.capacity[rung.kind])
-    })
-}
-
-fn larger(some: &[i64], others: &[i64]) -> Amounts {
-    let known = |at: usize| some.get(at).copied().unwrap_or(0);
-    let pairs = others.iter().enumerate();
-    pairs.map(|(at, other)| known(at).max(*other)).collect()
+    let mut most = Amounts::default();
+    for rung in rungs {
+        most.raise_to(&stock.capacity[rung.kind]);
+    }
+    most
 }
 
 /// What the claim carries, with the shared volumes the pods bring along.

@@ -45,6 +45,37 @@ pub(super) struct Rung {
     pub(super) reserve: Option<ReserveId>,
 }
 
+/// What some rungs stand for.
+pub(super) struct Sold {
+    /// By type.
+    kinds: Vec<bool>,
+    reserves: Vec<(usize, ReserveId)>,
+}
+
+impl Sold {
+    pub(super) fn on<'r>(stock: &Stock<'_>, rungs: impl Iterator<Item = &'r Rung>) -> Self {
+        let mut sold = Self {
+            kinds: vec![false; stock.free.len()],
+            reserves: Vec::new(),
+        };
+        for rung in rungs {
+            match rung.reserve {
+                Some(reserve) => sold.reserves.push((rung.kind, reserve)),
+                None => sold.kinds[rung.kind] = true,
+            }
+        }
+        sold
+    }
+
+    pub(super) fn has(&self, stock: &Stock<'_>, id: OfferingId) -> bool {
+        let kind = stock.type_of(id);
+        match stock.reserve_of(id) {
+            Some(reserve) => self.reserves.contains(&(kind, reserve)),
+            None => self.kinds[kind],
+        }
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Lots {
     pub(super) list: Vec<Lot>,
@@ -242,19 +273,9 @@ impl Lot {
         stock: &Stock<'_>,
         rungs: impl Iterator<Item = &'r Rung>,
     ) -> Offerings {
-        let mut kinds = vec![false; stock.free.len()];
-        let mut reserves: Vec<(usize, ReserveId)> = Vec::new();
-        for rung in rungs {
-            match rung.reserve {
-                Some(reserve) => reserves.push((rung.kind, reserve)),
-                None => kinds[rung.kind] = true,
-            }
-        }
+        let sold = Sold::on(stock, rungs);
         let mut offerings = self.offerings.clone();
-        offerings.retain(|id| match stock.reserve_of(id) {
-            Some(reserve) => reserves.contains(&(stock.type_of(id), reserve)),
-            None => kinds[stock.type_of(id)],
-        });
+        offerings.retain(|id| sold.has(stock, id));
         offerings
     }
 

@@ -43,6 +43,12 @@ impl Intentions {
         self.known.clear();
     }
 
+    /// The most such pods that any type carries that was asked about.
+    pub(super) fn most_copies(&self) -> u32 {
+        let known = self.copies.iter().flatten().map(|copies| copies.most);
+        known.max().unwrap_or(u32::MAX)
+    }
+
     fn copies(&mut self, at: usize, of: impl FnOnce() -> Copies) -> &Copies {
         if at >= self.copies.len() {
             self.copies.resize_with(at + 1, || None);

@@ -12,6 +12,7 @@ mod columns;
 mod count;
 mod counters;
 mod daemons;
+mod deal;
 mod domains;
 mod existing;
 mod explain;
@@ -28,6 +29,7 @@ mod opens;
 mod queue;
 mod relax;
 mod reserves;
+mod rows;
 mod rules;
 mod run;
 mod standing;
@@ -35,6 +37,7 @@ mod stock;
 mod strategy;
 mod text;
 mod till;
+mod twins;
 mod volumes;
 
 #[cfg(test)]

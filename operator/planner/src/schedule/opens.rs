@@ -1,15 +1,14 @@
 //! Which of the claims opened in this run has room for one more?
 //!
 //! Three rows of numbers per claim: what is spare in the cheapest type that carries it now, how far it may grow, and how far
-//! any type would let it. Rows are kept in blocks with the most of each column, so full claims are passed over by the dozen.
+//! any type would let it.
 
-use super::columns::{Amounts, fits};
+use super::columns::Amounts;
 use super::lots::LotId;
 use super::reserves::ReserveId;
+use super::rows::Rows;
 use crate::requirements::Text;
 use crate::snapshot::{HostPort, PodId, ShapeId};
-
-const BLOCK: usize = 32;
 
 /// A claim that is being filled.
 #[derive(Clone, Debug)]
@@ -36,6 +35,34 @@ pub(super) struct Open {
     pub(super) counted: bool,
 }
 
+impl Open {
+    /// Was it opened for the same, and filled in the same way?
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.pods.len() == other.pods.len()
+            && (self.lot, self.rung, self.reserve) == (other.lot, other.rung, other.reserve)
+            && (self.relaxed, self.counted) == (other.relaxed, other.counted)
+            && self.shapes == other.shapes
+            && self.target == other.target
+            && self.total == other.total
+            && self.held == other.held
+            && self.ports == other.ports
+            && self.attached == other.attached
+    }
+
+    pub(super) fn with_pods(&self, pods: &[PodId]) -> Self {
+        Self {
+            target: self.target.clone(),
+            total: self.total.clone(),
+            pods: pods.to_vec(),
+            shapes: self.shapes.clone(),
+            ports: self.ports.clone(),
+            attached: self.attached.clone(),
+            held: self.held.clone(),
+            ..*self
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Room {
     Spare,
@@ -47,97 +74,54 @@ pub(super) enum Room {
 pub(super) struct Opens {
     pub(super) list: Vec<Open>,
     width: usize,
-    tables: [Table; 3],
-}
-
-#[derive(Default)]
-struct Table {
-    rows: Vec<i64>,
-    /// By block: no row has more.
-    most: Vec<i64>,
-    /// By block: rows have become less since. That is looked at when nothing was found there.
-    stale: Vec<bool>,
+    rooms: [Rows; 3],
 }
 
 impl Opens {
     pub(super) fn with_width(width: usize) -> Self {
         Self {
+            list: Vec::new(),
             width,
-            ..Self::default()
+            rooms: std::array::from_fn(|_| Rows::with_width(width)),
         }
     }
 
     /// Adds a claim; `update` must follow.
     pub(super) fn push(&mut self, open: Open) -> usize {
         self.list.push(open);
-        for table in &mut self.tables {
-            table.rows.resize(self.list.len() * self.width, -1);
-            let blocks = self.list.len().div_ceil(BLOCK);
-            table.most.resize(blocks * self.width, -1);
-            table.stale.resize(blocks, false);
+        let nothing = Amounts::nothing(self.width);
+        for rows in &mut self.rooms {
+            rows.push(&nothing);
         }
         self.list.len() - 1
+    }
+
+    /// Adds a claim like the one that was added last.
+    pub(super) fn push_again(&mut self, open: Open) -> usize {
+        let last = self.list.len() - 1;
+        self.list.push(open);
+        for rows in &mut self.rooms {
+            let row: Amounts = rows.row(last).into();
+            rows.push(&row);
+        }
+        last + 1
     }
 
     /// Writes what the claim has left: in its type, up to its target, in any type.
     pub(super) fn update(&mut self, at: usize, carries: &[i64], any: &[i64]) {
         let open = &self.list[at];
-        for (table, free) in self.tables.iter_mut().zip([carries, &open.target, any]) {
-            table.set(at, free, &open.total);
+        for (rows, free) in self.rooms.iter_mut().zip([carries, &open.target, any]) {
+            rows.change(at, |row| {
+                for (column, left) in row.iter_mut().enumerate() {
+                    let free = free.get(column);
+                    *left = free.map_or(-1, |free| free.saturating_sub(open.total[column]));
+                }
+            });
         }
     }
 
     /// The next claim, from `from` on, whose row has this much in every column.
     pub(super) fn next(&mut self, room: Room, from: usize, asked: &[i64]) -> Option<usize> {
-        let table = match room {
-            Room::Spare => &mut self.tables[0],
-            Room::Target => &mut self.tables[1],
-            Room::Any => &mut self.tables[2],
-        };
-        let (mut at, width) = (from, self.width);
-        while at < self.list.len() {
-            let block = at / BLOCK;
-            let end = self.list.len().min((block + 1) * BLOCK);
-            let most = &table.most[block * width..(block + 1) * width];
-            if fits(asked, most) {
-                let fits = |at: &usize| fits(asked, &table.rows[at * width..(at + 1) * width]);
-                if let Some(found) = (at..end).find(fits) {
-                    return Some(found);
-                }
-                table.measure(block, width);
-            }
-            at = end;
-        }
-        None
-    }
-}
-
-impl Table {
-    /// A row of what `free` has left beside `total`.
-    fn set(&mut self, at: usize, free: &[i64], total: &[i64]) {
-        let (width, block) = (total.len(), at / BLOCK);
-        let row = &mut self.rows[at * width..(at + 1) * width];
-        let most = &mut self.most[block * width..(block + 1) * width];
-        for (column, (left, most)) in row.iter_mut().zip(most).enumerate() {
-            let free = free.get(column);
-            let now = free.map_or(-1, |free| free.saturating_sub(total[column]));
-            self.stale[block] |= now < *left;
-            *left = now;
-            *most = (*most).max(now);
-        }
-    }
-
-    fn measure(&mut self, block: usize, width: usize) {
-        if !std::mem::take(&mut self.stale[block]) {
-            return;
-        }
-        let end = self.rows.len().min((block + 1) * BLOCK * width);
-        let most = &mut self.most[block * width..(block + 1) * width];
-        most.fill(i64::MIN);
-        for row in self.rows[block * BLOCK * width..end].chunks_exact(width) {
-            for (most, left) in most.iter_mut().zip(row) {
-                *most = (*most).max(*left);
-            }
-        }
+        self.rooms[room as usize].next(from, asked)
     }
 }

@@ -190,6 +190,22 @@ impl Rule {
         matches!(self.says, Says::Spread { .. }) && self.mine && self.key.is_some()
     }
 
+    /// Are these all the domains that a spread compares, each as full as the others?
+    pub(super) fn is_level(&self, books: &Books<'_>, domains: &[u32]) -> bool {
+        let Says::Spread { min_domains, .. } = self.says else {
+            return false;
+        };
+        let compared = self.compared.iter().filter(|compared| **compared).count();
+        let full = |domain: &u32| books.count(self.counter, *domain);
+        let level = domains.first().map(full);
+        let alike = |domain: &u32| {
+            self.compared.get(*domain as usize) == Some(&true) && Some(full(domain)) == level
+        };
+        compared == domains.len()
+            && compared >= min_domains.max(1) as usize
+            && domains.iter().all(alike)
+    }
+
     /// Nobody is there yet and the pod may be the first.
     pub(super) fn begins(&self, books: &Books<'_>) -> bool {
         self.says == Says::Near && self.mine && books.total(self.counter) == 0

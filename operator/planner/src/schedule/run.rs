@@ -8,6 +8,7 @@ use super::meant::Intentions;
 use super::opens::Opens;
 use super::queue::{self, Queued};
 use super::relax::{self, Attempt};
+use super::rows::Rows;
 use super::rules::Books;
 use super::strategy::Strategy;
 use super::till::{Count, Till};
@@ -26,6 +27,8 @@ pub(super) struct Run<'g> {
     pub(super) preferences: PreferencePolicy,
     /// Who has to give up a wish waits until everybody who has not is served.
     pub(super) patient: bool,
+    /// Takes no shortcut where many pods could be placed at once: who doubts the shortcuts compares.
+    pub(super) one_by_one: bool,
     pub(super) books: Books<'g>,
     pub(super) lots: Lots,
     pub(super) opens: Opens,
@@ -34,7 +37,7 @@ pub(super) struct Run<'g> {
     /// What is left of each reservation.
     pub(super) reserves: Vec<u32>,
     /// One row per room.
-    pub(super) free: Vec<i64>,
+    pub(super) free: Rows,
     pub(super) closed: Vec<bool>,
     /// What rooms got in this run beside amounts.
     pub(super) taken: IndexMap<usize, Taken, FxBuildHasher>,
@@ -44,10 +47,10 @@ pub(super) struct Run<'g> {
     live: Vec<bool>,
     /// Spreads compare the domains that have nodes, and no claim is opened any more.
     pub(super) standing: bool,
-    left: u64,
+    pub(super) left: u64,
     budget: u64,
     /// Bytes that may still be used for claims.
-    memory: u64,
+    pub(super) memory: u64,
     pub(super) schedule: Schedule,
     /// Shapes of which some pods got no place.
     refused: Vec<ShapeId>,
@@ -105,6 +108,7 @@ impl<'g> Run<'g> {
             strategy,
             preferences: ground.snapshot.options.preferences,
             patient: false,
+            one_by_one: false,
             books: Books::opened(
                 &ground.counters.base,
                 &ground.counters.totals,
@@ -354,17 +358,24 @@ impl<'g> Run<'g> {
         let mut waiting = pods;
         let mut buckets = self.buckets(ask, waiting.len());
         let mut choices = None;
+        let mut opened = false;
         loop {
             waiting = self.fill(ask, &mut buckets, waiting);
             if waiting.is_empty() || !self.step(1) {
                 return waiting;
             }
             let choices = choices.get_or_insert_with(|| self.choices(ask));
+            let claims = self.opens.list.len();
             let placed = self.buy(ask, choices, waiting);
             if placed == 0 {
                 return waiting;
             }
             waiting = &waiting[placed..];
+            let opened_before = std::mem::replace(&mut opened, self.opens.list.len() > claims);
+            if opened && opened_before {
+                waiting = &waiting[self.repeat(ask, choices, waiting)..];
+            }
+            waiting = &waiting[self.deal_into_claims(ask, &buckets, choices, waiting)..];
         }
     }
 

@@ -72,7 +72,7 @@ impl<'a> Stock<'a> {
             free: Vec::new(),
             load: Vec::new(),
             capacity: Vec::new(),
-            most_capacity: Amounts::new(),
+            most_capacity: Amounts::default(),
             limited: !pool.limits.is_empty(),
             daemon_ports: false,
             zones: zones_of(catalog),
@@ -122,10 +122,7 @@ impl<'a> Stock<'a> {
             self.daemon_ports |= !load.ports.is_empty();
             self.load.push(load);
             let capacity = columns.lower(&kind.capacity.clone().with(ResourceName::Nodes, 1));
-            self.most_capacity.resize(capacity.len(), 0);
-            for (most, capacity) in self.most_capacity.iter_mut().zip(&capacity) {
-                *most = (*most).max(*capacity);
-            }
+            self.most_capacity.raise_to(&capacity);
             self.capacity.push(capacity);
         }
     }

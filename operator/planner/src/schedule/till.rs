@@ -40,10 +40,8 @@ impl Till {
             counted.forget(stock.pool, &view.base.nodes[id.0 as usize]);
         }
         let guard = view.base.options.guard;
-        let mut left = limits_left(stock.pool, &counted.used, columns);
-        left.resize(columns.width(), i64::MAX);
         Self {
-            left,
+            left: limits_left(stock.pool, &counted.used, columns),
             crowd: counted.crowd,
             unregistered: counted.unregistered,
             allowed: guard.map_or(u32::MAX, |guard| guard.allowed(counted.nodes)),
@@ -62,7 +60,7 @@ impl Till {
         let fits = |((capacity, left), held): ((&i64, &i64), &i64)| {
             *left == i64::MAX || *capacity <= left.saturating_add(*held)
         };
-        let within = capacity.iter().zip(&self.left).zip(held).all(fits);
+        let within = capacity.iter().zip(self.left.iter()).zip(held).all(fits);
         if !within {
             self.tight.set(true);
         }
@@ -77,7 +75,7 @@ impl Till {
     /// Would even so much stay within what the limits leave? Then they are in nobody's way.
     pub(super) fn is_plenty(&self, capacity: &[i64]) -> bool {
         let fits = |(capacity, left): (&i64, &i64)| capacity <= left;
-        capacity.iter().zip(&self.left).all(fits)
+        capacity.iter().zip(self.left.iter()).all(fits)
     }
 
     /// A claim that held one amount now holds another.
@@ -86,6 +84,32 @@ impl Till {
             // What is not limited stays unlimited.
             if *left != i64::MAX {
                 *left = left.saturating_add(before[at]).saturating_sub(now[at]);
+            }
+        }
+    }
+
+    /// How many more claims that hold so much can be opened before the guard says no or a limit bars any type.
+    pub(super) fn times(&self, capacity: &[i64], held: &[i64]) -> usize {
+        let on_their_way = self.unregistered.saturating_add(self.opened);
+        let mut times = self.allowed.saturating_sub(on_their_way) as usize;
+        for ((left, capacity), held) in self.left.iter().zip(capacity).zip(held) {
+            let spare = left.saturating_sub(*capacity);
+            if spare < 0 {
+                return 0;
+            }
+            if *left != i64::MAX && *held > 0 {
+                times = times.min(usize::try_from(spare / held + 1).unwrap_or(usize::MAX));
+            }
+        }
+        times
+    }
+
+    /// One more claim that holds this.
+    pub(super) fn open_again(&mut self, held: &[i64]) {
+        self.opened += 1;
+        for (left, held) in self.left.iter_mut().zip(held) {
+            if *left != i64::MAX {
+                *left = left.saturating_sub(*held);
             }
         }
     }
@@ -189,5 +213,6 @@ fn limits_left(pool: &Pool, used: &Resources, columns: &Columns) -> Amounts {
             i64::MAX
         }
     };
-    columns.names().iter().map(left).collect()
+    let volumes = columns.drivers().iter().map(|_| i64::MAX);
+    columns.names().iter().map(left).chain(volumes).collect()
 }

@@ -17,6 +17,7 @@ mod placed;
 mod properties;
 mod refused;
 mod reserved;
+mod shortcuts;
 mod spreads;
 mod standing;
 mod suite;
