@@ -3,8 +3,9 @@
 //! `solve` serves one shape after the other: rooms that exist, rooms on their way, claims opened in this run, new claims by
 //! pool weight. The answer leaves no choice to whoever executes it.
 //!
-//! `ground` is what can be worked out before anybody is placed, `run` one pass over the shapes with `fill` (rooms) and
-//! `buy` (claims), `strategy` compares several runs.
+//! `ground` is what can be worked out before anybody is placed, `run` one pass over the shapes; `place` serves one of them
+//! with `fill` (rooms) and `buy` (claims), and with `deal` and `twins` where many pods get the same answer. `strategy`
+//! compares several runs.
 
 mod ask;
 mod buy;
@@ -26,6 +27,7 @@ mod meant;
 mod min_values;
 mod narrow;
 mod opens;
+mod place;
 mod queue;
 mod relax;
 mod reserves;

@@ -1,6 +1,6 @@
 //! How does one run go from the first shape to the finished schedule?
 
-use super::ask::{Ask, Wanted};
+use super::ask::Wanted;
 use super::counters::CounterId;
 use super::ground::Ground;
 use super::lots::{LotId, Lots};
@@ -12,7 +12,7 @@ use super::rows::Rows;
 use super::rules::Books;
 use super::strategy::Strategy;
 use super::till::{Count, Till};
-use super::{Budget, Schedule, Spot, explain, finish, volumes};
+use super::{Budget, Schedule, explain, finish, volumes};
 use crate::requirements::Text;
 use crate::snapshot::{HostPort, PodId, PreferencePolicy, Shape, ShapeId, WhatIf};
 use crate::why::Why;
@@ -328,62 +328,6 @@ impl<'g> Run<'g> {
         }
     }
 
-    /// Places as many as possible under one attempt and returns the rest.
-    fn place<'p>(
-        &mut self,
-        wanted: &Wanted<'_>,
-        attempt: &Attempt,
-        pods: &'p [PodId],
-    ) -> &'p [PodId] {
-        if !self.step(self.ground.rooms.len() / 8) {
-            return pods;
-        }
-        let mut ask = Ask::of(self.ground, wanted, attempt, &self.books);
-        if self.standing {
-            self.confine(&mut ask);
-        }
-        ask.ways = attempt.ways.iter().map(|way| self.lots.ask(way)).collect();
-        let together = ask.hosts.iter().any(|rule| rule.begins(&self.books));
-        let mut waiting = pods;
-        if together && pods.len() > 1 {
-            ask.need = count(pods);
-            waiting = self.place_all(&ask, waiting);
-            ask.need = 1;
-        }
-        self.place_all(&ask, waiting)
-    }
-
-    fn place_all<'p>(&mut self, ask: &Ask<'_>, pods: &'p [PodId]) -> &'p [PodId] {
-        self.intentions.clear();
-        let mut waiting = pods;
-        let mut buckets = self.buckets(ask, waiting.len());
-        let mut choices = None;
-        let mut opened = false;
-        loop {
-            waiting = self.fill(ask, &mut buckets, waiting);
-            if waiting.is_empty() || !self.step(1) {
-                return waiting;
-            }
-            let choices = choices.get_or_insert_with(|| self.choices(ask));
-            let claims = self.opens.list.len();
-            let placed = self.buy(ask, choices, waiting);
-            if placed == 0 {
-                return waiting;
-            }
-            waiting = &waiting[placed..];
-            let opened_before = std::mem::replace(&mut opened, self.opens.list.len() > claims);
-            if opened && opened_before {
-                waiting = &waiting[self.repeat(ask, choices, waiting)..];
-            }
-            waiting = &waiting[self.deal_into_claims(ask, &buckets, choices, waiting)..];
-        }
-    }
-
-    pub(super) fn settle(&mut self, spot: Spot, pods: &[PodId]) {
-        let placed = pods.iter().map(|pod| (*pod, spot));
-        self.schedule.placements.extend(placed);
-    }
-
     /// Spends steps; false when there are none left.
     pub(super) fn step(&mut self, steps: usize) -> bool {
         let steps = (steps as u64).max(1);
@@ -399,8 +343,4 @@ impl<'g> Run<'g> {
         self.memory = self.memory.saturating_sub(bytes);
         enough
     }
-}
-
-pub(super) fn count(pods: &[PodId]) -> u32 {
-    u32::try_from(pods.len()).unwrap_or(u32::MAX)
 }

@@ -6,8 +6,9 @@
 use super::ask::Ask;
 use super::buy::Choice;
 use super::opens::Open;
+use super::place::count;
 use super::rules::Says;
-use super::run::{Run, count};
+use super::run::Run;
 use super::strategy::Strategy;
 use crate::snapshot::PodId;
 

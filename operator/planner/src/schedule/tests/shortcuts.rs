@@ -8,6 +8,7 @@ use crate::schedule::strategy::Strategy as Way;
 use crate::schedule::{Budget, Ground, Schedule};
 use crate::snapshot::{Snapshot, WhatIf};
 use proptest::prelude::*;
+use std::fmt::Write;
 
 const WAYS: [Way; 4] = [Way::Efficient, Way::Exact, Way::Largest, Way::Even];
 
@@ -61,21 +62,22 @@ fn crowds() -> impl Strategy<Value = String> {
     (kinds, pools, nodes, pods, guard).prop_map(|(kinds, pools, nodes, pods, guard)| {
         let mut text = guard.to_owned();
         for (at, (cpu, price, zones)) in kinds.iter().enumerate() {
-            text += &format!(
-                "type t{at} cpu={cpu} memory={}Gi zones={zones} price={}\n",
+            let _ = writeln!(
+                text,
+                "type t{at} cpu={cpu} memory={}Gi zones={zones} price={}",
                 cpu * 4,
                 // Mostly what they are worth, so that claims grow from type to type.
                 cpu * 8 + price
             );
         }
         for (at, pool) in pools.iter().enumerate() {
-            text += &format!("pool p{at}{pool}\n");
+            let _ = writeln!(text, "pool p{at}{pool}");
         }
         for (at, (cpu, zone)) in nodes.iter().enumerate() {
-            text += &format!("node n{at} cpu={cpu} memory=32Gi zone={zone}\n");
+            let _ = writeln!(text, "node n{at} cpu={cpu} memory=32Gi zone={zone}");
         }
         for (at, (quarters, times, others)) in pods.iter().enumerate() {
-            text += &format!("pod s{at} cpu={}m x{times}{others}\n", quarters * 250);
+            let _ = writeln!(text, "pod s{at} cpu={}m x{times}{others}", quarters * 250);
         }
         text
     })
