@@ -92,9 +92,10 @@ impl Requirement {
         self.has_intersection(other) || (self.accepts_absence() && other.accepts_absence())
     }
 
-    /// A node without the label satisfies `NotIn` and `DoesNotExist`, but no bound.
+    /// A node without the label satisfies `NotIn` and `DoesNotExist`, but no bound and not `Exists` besides `NotIn`.
     pub(crate) fn accepts_absence(&self) -> bool {
         self.bounds() == (None, None)
+            && !self.present
             && matches!(self.operator(), Operator::NotIn | Operator::DoesNotExist)
     }
 }

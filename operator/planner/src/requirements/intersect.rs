@@ -19,6 +19,7 @@ impl Requirement {
             values: SmallVec::new(),
             gte,
             lte,
+            present: false,
             min_values,
         };
         let mut values: SmallVec<[Text; 2]> = match (self.complement, other.complement) {
@@ -41,10 +42,12 @@ impl Requirement {
         values.sort_unstable();
         values.dedup();
         let (gte, lte) = if complement { (gte, lte) } else { (None, None) };
+        let excludes = complement && !values.is_empty() && (gte, lte) == (None, None);
         Self {
             values,
             gte,
             lte,
+            present: excludes && !(self.accepts_absence() && other.accepts_absence()),
             ..bounded
         }
     }

@@ -29,6 +29,8 @@ pub struct Requirement {
     /// Only with `complement`.
     pub(super) gte: Option<i64>,
     pub(super) lte: Option<i64>,
+    /// The label must be there, which excluded values alone do not ask for. Only with those and without bounds.
+    pub(super) present: bool,
     pub(super) min_values: Option<u32>,
 }
 
@@ -116,6 +118,7 @@ impl Requirement {
             values: smallvec::smallvec![value],
             gte: None,
             lte: None,
+            present: false,
             min_values: None,
         }
     }
@@ -154,6 +157,7 @@ impl Requirement {
             values,
             gte: None,
             lte: None,
+            present: false,
             min_values: None,
         }
     }

@@ -2,15 +2,17 @@
 
 use super::columns::Amounts;
 use super::counters::{CounterId, Traits};
-use super::domains::KeyId;
+use super::domains::{self, KeyId};
 use super::ground::Ground;
 use super::lots::AskId;
 use super::relax::Attempt;
 use super::rules::{Books, Rule, Says};
+use super::stock::Stock;
 use crate::requirements::{Requirements, Text};
 use crate::snapshot::{Policy, Shape, ShapeId};
 use crate::taints::{self, Preferred};
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
 
 /// A shape as it is worked with.
 pub(super) struct Wanted<'a> {
@@ -112,7 +114,7 @@ impl<'a> Ask<'a> {
             return;
         };
         if matches!(says, Says::Spread { .. }) {
-            rule.known = self.known(ground, books, (counter, key), taints);
+            rule.known = self.known(ground, books, (counter, key), (taints, affinity));
             let name = ground.domains.name(key);
             // Any of the pod's terms admits a domain, whichever this attempt follows.
             let admits = |value: &Text| {
@@ -134,25 +136,56 @@ impl<'a> Ask<'a> {
         ground: &Ground<'_>,
         books: &Books<'_>,
         (counter, key): (CounterId, KeyId),
-        policy: Policy,
+        (taints, affinity): (Policy, Policy),
     ) -> Vec<bool> {
         let seen = books.seen(counter).iter();
         let mut known: Vec<bool> = seen.map(|nodes| *nodes > 0).collect();
         let tolerations = &self.wanted.shape.tolerations;
         for (at, stock) in ground.stocks.iter().enumerate() {
             let Ok(stock) = stock else { continue };
-            let barred = policy == Policy::Honor
+            let barred = taints == Policy::Honor
                 && taints::first_untolerated(&stock.pool.taints, tolerations, Preferred::Accept)
                     .is_some();
-            if !barred {
-                let sold = ground.domains.sold_by(key, at);
-                known
-                    .iter_mut()
-                    .zip(sold)
-                    .for_each(|(known, sold)| *known |= sold);
+            if barred {
+                continue;
+            }
+            let sold = ground.domains.sold_by(key, at);
+            let reached = match affinity {
+                Policy::Honor => self.reached(ground, stock, key),
+                Policy::Ignore => None,
+            };
+            for (domain, (known, sold)) in known.iter_mut().zip(sold).enumerate() {
+                let reached = reached.as_ref();
+                let value = &ground.domains.values(key)[domain];
+                *known |= *sold && reached.is_none_or(|reached| reached.contains(value));
             }
         }
         known
+    }
+
+    /// Where the pool sells what one of the pod's terms asks for; `None` if the pod asks for nothing.
+    fn reached(
+        &self,
+        ground: &Ground<'_>,
+        stock: &Stock<'_>,
+        key: KeyId,
+    ) -> Option<BTreeSet<Text>> {
+        let terms = &self.attempt.terms;
+        if terms.iter().any(Requirements::is_empty) {
+            return None;
+        }
+        let (name, values) = (ground.domains.name(key), ground.domains.values(key));
+        let mut reached = BTreeSet::new();
+        for term in terms.iter() {
+            let sold = stock.sold_to(term);
+            let mut there = domains::values_sold(stock, name, &sold);
+            if there.is_empty() && !sold.is_empty() && domains::left_open(stock, name).is_some() {
+                there.extend(values.iter().cloned());
+            }
+            there.retain(|value| term.get(name).is_none_or(|asked| asked.has(value)));
+            reached.append(&mut there);
+        }
+        Some(reached)
     }
 }
 

@@ -6,7 +6,7 @@ use super::domains::{NONE, OPEN};
 use super::lots::LotId;
 use super::queue::Queued;
 use super::run::Run;
-use crate::snapshot::{NodeId, PodId, PreferencePolicy, ShapeId};
+use crate::snapshot::{NodeId, PodId, PreferencePolicy, ShapeId, Spread};
 
 impl Run<'_> {
     /// Counts pods of a shape in a room.
@@ -157,7 +157,13 @@ impl Run<'_> {
         let respect = self.preferences == PreferencePolicy::Respect;
         for queued in queue {
             let traits = &self.ground.traits[queued.shape.0 as usize];
-            let own = [&traits.spreads, &traits.near, &traits.apart, &traits.owned];
+            let shape = self.ground.snapshot.pods.shape(queued.shape);
+            let looks = |spread: &Spread| spread.hard || respect;
+            let spreads = traits.spreads.iter().zip(&shape.spreads);
+            for (counter, _) in spreads.filter(|(_, spread)| looks(spread)) {
+                live[*counter as usize] = true;
+            }
+            let own = [&traits.near, &traits.apart, &traits.owned];
             let liked = [&traits.preferred_near, &traits.preferred_apart];
             let liked = liked.into_iter().filter(|_| respect);
             for counter in own.into_iter().chain(liked).flatten() {

@@ -5,6 +5,7 @@
 
 use super::existing::Rooms;
 use super::stock::Stock;
+use crate::catalog::Offerings;
 use crate::labels;
 use crate::requirements::{Requirement, Text};
 use crate::snapshot::Snapshot;
@@ -51,9 +52,10 @@ impl Domains {
         let sold: Vec<BTreeSet<Text>> = stocks
             .iter()
             .map(|stock| {
-                stock
-                    .as_ref()
-                    .map_or_else(|_| BTreeSet::new(), |stock| values_sold(stock, key))
+                stock.as_ref().map_or_else(
+                    |_| BTreeSet::new(),
+                    |stock| values_sold(stock, key, &stock.buyable),
+                )
             })
             .collect();
         let mut all: BTreeSet<Text> = sold.iter().flatten().cloned().collect();
@@ -62,8 +64,20 @@ impl Domains {
                 .kinds()
                 .filter_map(|(place, _)| single(place.get(key))),
         );
-        let has = |set: &BTreeSet<Text>| all.iter().map(|value| set.contains(value)).collect();
-        self.sold.push(sold.iter().map(has).collect());
+        let open = |at: usize| {
+            stocks[at]
+                .as_ref()
+                .ok()
+                .and_then(|stock| left_open(stock, key))
+        };
+        all.extend((0..stocks.len()).filter_map(|at| open(at)?.any()));
+        let has = |(at, set): (usize, &BTreeSet<Text>)| {
+            let open = open(at).filter(|_| set.is_empty());
+            let sells =
+                |value: &Text| set.contains(value) || open.is_some_and(|open| open.has(value));
+            all.iter().map(sells).collect()
+        };
+        self.sold.push(sold.iter().enumerate().map(has).collect());
         self.keys.push(key.clone());
         self.values.push(all.into_iter().collect());
     }
@@ -105,12 +119,18 @@ pub(super) fn single(requirement: Option<&Requirement>) -> Option<Text> {
     }
 }
 
-/// The values of a label that nodes bought from this pool can have. Zones and capacity types are those that can be had now.
-pub(super) fn values_sold(stock: &Stock<'_>, key: &str) -> BTreeSet<Text> {
+/// A label of our own that the pool wants on its nodes without saying which value: who asks for none gets any.
+pub(super) fn left_open<'s>(stock: &'s Stock<'_>, key: &str) -> Option<&'s Requirement> {
+    let asked = stock.template.get(key)?;
+    (asked.listed().is_none() && !stock.known.contains(key)).then_some(asked)
+}
+
+/// The values of a label that nodes bought with these offerings of the pool can have. Zones and capacity types are those that can be had now.
+pub(super) fn values_sold(stock: &Stock<'_>, key: &str, offerings: &Offerings) -> BTreeSet<Text> {
     let asked = stock.template.get(key);
     let admitted = |value: &Text| asked.is_none_or(|asked| asked.has(value));
     let mut values: BTreeSet<Text> = BTreeSet::new();
-    for id in stock.buyable.ids() {
+    for id in offerings.ids() {
         let offering = stock.catalog.offering(id);
         match key {
             labels::ZONE => drop(values.insert(offering.zone.clone())),

@@ -4,7 +4,7 @@
 //! not once per claim. Its ladder lists what can be bought, cheapest first.
 
 use super::columns::Amounts;
-use super::domains::{Domains, KeyId, NONE, OPEN, single};
+use super::domains::{Domains, KeyId, NONE, OPEN, left_open, single};
 use super::reserves::ReserveId;
 use super::stock::Stock;
 use crate::catalog::{CapacityType, OfferingId, Offerings};
@@ -304,6 +304,7 @@ impl Lot {
         match values.first() {
             Some(value) => domains.find(at, value),
             None if listed.is_some_and(|listed| listed.len() > 1) => OPEN,
+            None if listed.is_none() && left_open(stock, name).is_some() => OPEN,
             None => NONE,
         }
     }

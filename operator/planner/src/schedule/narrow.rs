@@ -3,7 +3,7 @@
 use super::stock::Stock;
 use crate::catalog::{OfferingId, Offerings, TypeId};
 use crate::labels;
-use crate::requirements::Requirement;
+use crate::requirements::{Requirement, Requirements, Undefined};
 
 impl Stock<'_> {
     /// The offerings of the catalog that meet the requirement.
@@ -35,6 +35,21 @@ impl Stock<'_> {
 
     /// Can a node of this type have the label as asked? A well-known label that a type does not mention does not exist on
     /// it; custom ones come from the pool, zone and capacity type from the offering.
+    /// What the pool sells to who asks for this.
+    pub(super) fn sold_to(&self, way: &Requirements) -> Offerings {
+        let open = Undefined::WellKnown(self.known);
+        if self.template.compatible(way, open).is_err() {
+            return self.catalog.none();
+        }
+        let mut sold = self.buyable.clone();
+        for asked in way.iter() {
+            let given = self.template.get(asked.key());
+            let both = given.map_or_else(|| asked.clone(), |given| given.intersection(asked));
+            sold.keep_only(&self.find_meeting(&both));
+        }
+        sold
+    }
+
     pub(super) fn type_meets(&self, id: TypeId, asked: &Requirement) -> bool {
         let key = asked.key();
         if let Some(has) = self.catalog.instance_type(id).requirements.get(key) {

@@ -197,8 +197,8 @@ impl<'g> Run<'g> {
 
     /// Could another way to fill rooms and claims give a better plan?
     pub(super) fn could_differ(&self) -> bool {
-        let pods: usize = self.opens.list.iter().map(|open| open.pods.len()).sum();
-        pods > 1 || (!self.refused.is_empty() && !self.schedule.placements.is_empty())
+        let crowded_out = !self.refused.is_empty() && !self.schedule.placements.is_empty();
+        crowded_out || !self.opens.list.is_empty()
     }
 
     /// Is somebody without a place, while others may have taken more than they need?
@@ -292,7 +292,8 @@ impl<'g> Run<'g> {
             && traits.near.is_empty()
             && traits.apart.is_empty()
             && traits.unwanted.is_empty());
-        if others_matter {
+        let limits_matter = self.tills.iter().flatten().any(Till::is_tight);
+        if others_matter || limits_matter {
             return Served::Again(waiting.to_vec());
         }
         Served::Refused

@@ -10,6 +10,7 @@ mod coming;
 mod cost;
 mod departures;
 mod domains;
+mod found;
 mod landing;
 mod limits;
 mod packing;

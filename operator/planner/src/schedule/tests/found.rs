@@ -1,0 +1,45 @@
+//! Do plans hold that a comparison over somebody else's random clusters once found wrong?
+
+use super::check;
+use rstest::rstest;
+
+#[rstest]
+#[case::a_label_that_must_be_there_with_another_value_needs_a_type_that_has_it(
+    "known family\ntype x cpu=4 price=1\npool a\npod p cpu=1 term=family:Exists;family:NotIn:r",
+    "p: NoTypeWithLabel"
+)]
+#[case::a_label_that_gets_any_value_gets_the_same_one_on_every_node(
+    "type x cpu=4 price=1\npool a need=rack:Exists
+     pod p cpu=1 label.app=p\npod q cpu=1 apart=rack:app=p",
+    "p -> a-0\nq: AntiAffinityUnmet"
+)]
+#[case::a_label_that_gets_any_value_can_get_one_that_another_pool_names(
+    "type x cpu=4 price=1\npool a need=rack:NotIn:r9\npool b need=rack:In:r2 taint=gpu
+     pod p cpu=1 label.app=p spread=rack:1:app=p",
+    "p -> a-0"
+)]
+#[case::who_was_refused_for_a_limit_is_asked_again_when_a_claim_came_out_smaller(
+    "type g cpu=2 memory=8Gi\ntype c cpu=8 memory=1Gi price=1\npool b limit.cpu=24
+     pod port cpu=333m port=80 x4\npod mem memory=4Gi x4",
+    "mem-1 -> b-0\nmem-2 -> b-0\nmem-3 -> b-3\nmem-4 -> b-3\nport-1 -> b-0\nport-2 -> b-1\nport-3 -> b-2\nport-4 -> b-3"
+)]
+#[case::a_term_that_nothing_meets_admits_no_domain(
+    "known family\ntype x cpu=4 zones=a,c price=1\npool p
+     pod w1 cpu=1 label.app=w term=topology.kubernetes.io/zone:In:a
+     pod w2 cpu=1 label.app=w x2 term=topology.kubernetes.io/zone:In:c
+     pod s cpu=100m label.app=w spread=zone:1:app=w term=family:In:g term=topology.kubernetes.io/zone:In:c",
+    "s -> p-1\nw1 -> p-0\nw2-1 -> p-1\nw2-2 -> p-1"
+)]
+#[case::one_pod_alone_takes_the_zone_that_is_cheap_for_it(
+    "type big cpu=32 memory=128Gi zones=a price=0.6\ntype small cpu=4 memory=16Gi zones=b price=0.15
+     pod p cpu=1 memory=6Gi label.app=p apart=zone:app=p",
+    "p -> default-0\ndefault-0: small/b/on-demand at 0.15"
+)]
+#[case::a_soft_spread_that_is_ignored_decides_no_zone(
+    "preferences\ntype big cpu=32 memory=128Gi zones=a price=0.6\ntype small cpu=4 memory=16Gi zones=b price=0.15
+     pod p memory=9Gi label.app=p spread=zone:1:app=p:soft\npod q cpu=1 memory=1Gi label.app=p",
+    "p -> default-0\nq -> default-0\ndefault-0: small/b/on-demand at 0.15"
+)]
+fn found(#[case] world: &str, #[case] plan: &str) {
+    check(world, plan);
+}
