@@ -23,6 +23,7 @@ mod suite;
 mod volumes;
 mod what_ifs;
 pub(crate) mod world;
+mod written;
 
 use super::{Budget, solve};
 use crate::snapshot::WhatIf;
