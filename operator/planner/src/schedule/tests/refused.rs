@@ -212,3 +212,17 @@ fn when_the_steps_run_out_the_rest_is_unserved_and_what_is_placed_stays() {
         "a -> n1\nb -> n1\nshape 2 unserved"
     );
 }
+
+#[test]
+fn when_memory_runs_out_no_claim_is_opened_and_rooms_are_still_filled() {
+    let snapshot = world("type t cpu=4 price=1\nnode n1 cpu=2\npod web cpu=2 x3");
+    let with = |memory| {
+        let budget = Budget {
+            memory,
+            ..Budget::UNLIMITED
+        };
+        solve(&WhatIf::nothing_changes(&snapshot), budget)
+    };
+    assert_eq!(with(u64::MAX).placements.len(), 3);
+    assert_eq!(with(0).text(&snapshot), "shape 0 unserved\nweb-1 -> n1");
+}
