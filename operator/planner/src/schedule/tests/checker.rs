@@ -134,7 +134,8 @@ impl<'a> Checked<'a> {
                     labels::ZONE => Some(zone.to_string()),
                     labels::CAPACITY_TYPE => Some(capacity_type.to_string()),
                     labels::POOL => Some(claim.pool.to_string()),
-                    _ => find(&claim.labels).or_else(|| of_type(catalog.find_type(kind)?)),
+                    labels::INSTANCE_TYPE => Some(kind.to_string()),
+                    _ => find(&claim.labels).or_else(|| of_type(self.type_of(claim)?)),
                 }
             }
             (Spot::Opening(at), offering) => {
@@ -454,11 +455,9 @@ impl<'a> Checked<'a> {
             }
             Spot::Claim(id) => {
                 let claim = self.snapshot.claim(id);
-                let kind = claim
-                    .offering
-                    .as_ref()
-                    .and_then(|one| catalog.find_type(&one.0));
-                let of_type = kind.map(|kind| catalog.allocatable(kind).clone());
+                let of_type = self
+                    .type_of(claim)
+                    .map(|kind| catalog.allocatable(kind).clone());
                 let told = claim.told.as_ref().map(|(_, room)| room.clone());
                 (
                     coming.clone(),
@@ -627,13 +626,22 @@ impl<'a> Checked<'a> {
         }
     }
 
+    /// Nobody knows what a claim of a pool that is gone was bought as.
+    fn type_of(&self, claim: &Claim) -> Option<TypeId> {
+        let known = self
+            .snapshot
+            .pools
+            .iter()
+            .any(|pool| pool.name == claim.pool);
+        let (kind, ..) = claim.offering.as_ref().filter(|_| known)?;
+        self.snapshot.catalogs[0].find_type(kind)
+    }
+
     fn capacity_of(&self, claim: &Claim) -> Resources {
         let catalog = &self.snapshot.catalogs[0];
-        let kind = claim
-            .offering
-            .as_ref()
-            .and_then(|one| catalog.find_type(&one.0));
-        let of_type = kind.map(|kind| catalog.instance_type(kind).capacity.clone());
+        let of_type = self
+            .type_of(claim)
+            .map(|kind| catalog.instance_type(kind).capacity.clone());
         let told = claim.told.as_ref().map(|(capacity, _)| capacity.clone());
         told.or(of_type).unwrap_or_else(|| claim.requests.clone())
     }
@@ -654,11 +662,9 @@ impl<'a> Checked<'a> {
             *used.entry(first.unwrap_or("")).or_default() += 1;
         }
         // What is not launched yet is not in what the cloud said.
-        let launching = self
-            .snapshot
-            .claims
-            .iter()
-            .filter(|claim| claim.told.is_none() && !claim.leaving);
+        let launching = self.snapshot.claims.iter().filter(|claim| {
+            claim.told.is_none() && !claim.leaving && self.type_of(claim).is_some()
+        });
         for (kind, zone, capacity_type) in launching.filter_map(|claim| claim.offering.as_ref()) {
             let id = catalog.find_offering(kind, zone, *capacity_type);
             let held = id.and_then(|id| catalog.offering(id).reservation.as_ref());

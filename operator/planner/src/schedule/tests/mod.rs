@@ -4,6 +4,7 @@ mod absurd;
 mod affinities;
 mod bought;
 mod capacity_types;
+mod checked;
 mod checker;
 mod choice;
 mod coming;
