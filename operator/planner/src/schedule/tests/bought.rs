@@ -358,6 +358,11 @@ fn a_type_is_as_cheap_as_its_cheapest_offering() {
         "type x cpu=4 ct=spot,on-demand price.spot=3 price.on-demand=1\ntype y cpu=4 price=2\npod web cpu=1",
         "web -> default-0\ndefault-0: x/a/on-demand at 1",
     );
+    // And so it is the cheaper one for each pod.
+    check(
+        "type x cpu=4 ct=spot,on-demand price.spot=1 price.on-demand=9\ntype y cpu=8 price=3\npod web cpu=4 x2",
+        "web-1 -> default-0\nweb-2 -> default-1\ndefault-0: x/a/spot at 1\ndefault-1: x/a/spot at 1",
+    );
 }
 
 /// Everything written on a claim can carry its pods, within the limits, and is taken from the same reservation.

@@ -346,8 +346,8 @@ impl<'a> Checked<'a> {
     /// Nodes that a spread of the pod compares and counts.
     fn looked_at(&self, shape: &Shape, spread: &Spread, spot: Spot) -> bool {
         let admitted = || self.admits(shape, self.ways_to_be(spot)[0]);
-        let tolerates = |taint: &Taint| shape.tolerations.iter().any(|one| one.tolerates(taint));
-        let tolerated = || self.hard_taints(spot).all(tolerates);
+        let accepts = |taint: &Taint| shape.tolerations.iter().any(|one| one.tolerates(taint));
+        let tolerated = || self.hard_taints(spot).all(accepts);
         (spread.node_affinity == Policy::Ignore || admitted())
             && (spread.node_taints == Policy::Ignore || tolerated())
     }

@@ -124,6 +124,14 @@ fn a_claim_has_the_labels_of_its_pools_template() {
 }
 
 #[test]
+fn a_zone_that_the_template_names_is_a_label_of_the_claim() {
+    has(
+        "type t cpu=2 price=1 zones=a,b\npool p label.topology.kubernetes.io/zone=b\npod web cpu=1",
+        "topology.kubernetes.io/zone=b",
+    );
+}
+
+#[test]
 fn a_label_of_ones_own_that_is_asked_for_gets_a_value() {
     let pool = |need: &str| format!("type t cpu=2 price=1\npool p need={need}\npod web cpu=1");
     has(&pool("team:In:red|blue"), "team=blue");
