@@ -461,3 +461,11 @@ fn zones_are_taken_one_by_one_as_their_nodes_come_up() {
         "web: AntiAffinityUnmet, UnwantedThere",
     );
 }
+
+#[test]
+fn a_group_does_not_begin_where_only_a_part_of_it_fits() {
+    check(
+        "type t cpu=8 price=1\npod big cpu=6\npod web cpu=1 label.app=web near=host:app=web x4",
+        "big -> default-0\nweb-1 -> default-1\nweb-2 -> default-1\nweb-3 -> default-1\nweb-4 -> default-1",
+    );
+}

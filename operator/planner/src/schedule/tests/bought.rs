@@ -414,3 +414,20 @@ fn of_too_many_types_the_cheapest_are_written_on_a_claim() {
     assert_eq!(super::written::types(&world(2)), "b c");
     assert_eq!(super::written::types(&world(9)), "b c a");
 }
+
+#[test]
+fn a_claim_of_a_tainted_pool_takes_only_who_tolerates_that() {
+    check(
+        "type t cpu=4 price=1\npool p weight=5 taint=x\npool q\npod a cpu=2 tolerate=x\npod b cpu=1",
+        "a -> p-0\nb -> q-0",
+    );
+}
+
+#[test]
+fn who_narrows_a_claim_leaves_it_the_cheapest_type_that_carries_it() {
+    check(
+        "type s cpu=2 price=1 zones=a\ntype m cpu=4 price=2 zones=a,b\ntype l cpu=8 price=3 zones=a,b
+         pod one cpu=3\npod two cpu=500m select.topology.kubernetes.io/zone=b",
+        "one -> default-0\ntwo -> default-0\ndefault-0: m/b/on-demand at 2",
+    );
+}

@@ -96,3 +96,22 @@ fn one_claim_rather_than_a_pool_of_less_weight() {
         "8",
     );
 }
+
+/// The first plan that comes to mind, as what-ifs ask for it by the thousand.
+fn sketched(text: &str) -> usize {
+    let snapshot = super::world::world(text);
+    let view = crate::snapshot::WhatIf::nothing_changes(&snapshot);
+    let ground = crate::schedule::Ground::of(&snapshot, None);
+    let plan = ground.sketch(&view, crate::schedule::Budget::UNLIMITED);
+    plan.openings.len()
+}
+
+#[test]
+fn a_roomier_type_that_is_hardly_dearer_for_each_pod_saves_a_claim() {
+    let world =
+        |price: &str| format!("type s cpu=2 price=1\ntype l cpu=4 price={price}\npod a cpu=2 x2");
+    price(&world("2.06"), "2.06");
+    price(&world("2.07"), "2");
+    assert_eq!(sketched(&world("2.06")), 1);
+    assert_eq!(sketched(&world("2.07")), 2);
+}

@@ -502,3 +502,15 @@ fn who_would_see_more_pods_on_a_claim_by_joining_it_keeps_the_skew_with_them() {
         "big -> default-0\nweb -> default-1",
     );
 }
+
+#[test]
+fn a_zone_of_nodes_the_pod_does_not_look_at_holds_nobody_back() {
+    let world = |team: &str| {
+        format!(
+            "type t cpu=2 price=1 zones=a,b\npool p label.team=red\nnode n1 cpu=1 used=1 zone=c label.team={team}
+             pod web cpu=2 {WEB} select.team=red spread=zone:1:app=web x4"
+        )
+    };
+    zones(&world("blue"), "2 2");
+    zones(&world("red"), "1 1");
+}

@@ -238,3 +238,11 @@ fn pods_of_different_sizes_that_share_a_claim_share_a_new_node() {
         "2",
     );
 }
+
+#[test]
+fn a_shared_claim_needs_a_type_that_attaches_it() {
+    let plan = planned(
+        "type small cpu=8 price=1\ntype big cpu=8 price=2\nvolume-limit csi type=small most=0\npod web cpu=1 volume=shared:csi x2",
+    );
+    assert!(plan.contains("big/a/on-demand"), "{plan}");
+}
