@@ -148,3 +148,11 @@ fn who_gets_no_place_if_claims_are_cheap_gets_one_if_they_are_filled_evenly() {
     refused(world, 0);
     hosts(world, "2 2");
 }
+
+#[test]
+fn the_last_of_many_claims_is_filled_too() {
+    price(
+        "type t cpu=8 price=1\npod big cpu=8 label.app=x apart=host:app=x x40\npod mid cpu=5 x3\npod small cpu=3 x3",
+        "43",
+    );
+}

@@ -514,3 +514,23 @@ fn a_zone_of_nodes_the_pod_does_not_look_at_holds_nobody_back() {
     zones(&world("blue"), "2 2");
     zones(&world("red"), "1 1");
 }
+
+#[test]
+fn a_soft_spread_costs_nobody_else_a_place() {
+    let world = format!(
+        "type t cpu=4 price=1\npool p limit.nodes=2\npod web cpu=2 {WEB} spread=host:1:app=web:soft x2\npod api cpu=1 apart=host:app=web"
+    );
+    refused(&world, 0);
+}
+
+#[test]
+fn who_narrows_a_claim_does_not_make_its_pods_count_twice() {
+    let red = format!("{WEB} select.team=red spread=host:3:app=web");
+    hosts(
+        &format!(
+            "type t cpu=16 price=1 zones=a,b\npool p label.team=red\npod web cpu=4 {red}
+             pod mid cpu=3 select.topology.kubernetes.io/zone=b\npod more cpu=1 {red} x2"
+        ),
+        "4",
+    );
+}
