@@ -37,6 +37,10 @@ pub(super) fn refusal(run: &Run<'_>, wanted: &Wanted<'_>, attempts: &[Attempt]) 
             }
         }
     }
+    let mut amounts = wanted.amounts.clone();
+    for (_, column) in &wanted.shared {
+        amounts[*column] += 1;
+    }
     let mut whys = Vec::new();
     for (stock, till) in ground.stocks.iter().zip(&run.tills) {
         match (stock, till) {
@@ -49,7 +53,7 @@ pub(super) fn refusal(run: &Run<'_>, wanted: &Wanted<'_>, attempts: &[Attempt]) 
                     names: ground.columns.names(),
                     drivers: ground.columns.drivers(),
                     reserves: &run.reserves,
-                    asked: &wanted.amounts,
+                    asked: &amounts,
                 };
                 for way in &asked {
                     desk.explain(wanted.shape, way, &mut whys);

@@ -245,4 +245,8 @@ fn a_shared_claim_needs_a_type_that_attaches_it() {
         "type small cpu=8 price=1\ntype big cpu=8 price=2\nvolume-limit csi type=small most=0\npod web cpu=1 volume=shared:csi x2",
     );
     assert!(plan.contains("big/a/on-demand"), "{plan}");
+    check(
+        &format!("{THREE}volume-limit csi most=0\npod web cpu=1 volume=shared:csi x2"),
+        "web-1: VolumeLimit\nweb-2: VolumeLimit",
+    );
 }
