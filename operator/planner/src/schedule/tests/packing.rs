@@ -130,6 +130,11 @@ fn no_single_greed_decides_what_a_plan_costs() {
          pod p0 cpu=500m x2\npod p1 cpu=2 x4\npod p2 cpu=3 x3 label.app=w spread=host:1:app=w",
         "10",
     );
+    // A zone that is not the emptiest but cheaper, as far as the skew allows.
+    price(
+        "type x cpu=4 price=5 zones=a\ntype y cpu=4 price=1 zones=b\npod web cpu=4 label.app=web spread=zone:3:app=web x4",
+        "8",
+    );
     // Who has to give up a wish waits: otherwise he takes the room of who keeps his.
     price(
         "type t0 cpu=6 price=3\ntype t1 cpu=4 price=2

@@ -101,6 +101,25 @@ fn claims_that_the_spread_never_looks_at_are_not_compared() {
 }
 
 #[test]
+fn nobody_is_crowded_together_while_others_still_wait_to_be_served() {
+    // Zone b can have no node, but `web` crowds a only once `api` has what it needs.
+    let snapshot = world(&format!(
+        "type t cpu=2 price=1 zones=a,b\npool p need=zone:In:a\npool q need=zone:In:b limit.nodes=0
+         node n1 cpu=2 used=1 zone=a\nbound old {WEB} on=n1
+         pod web cpu=1 {WEB} spread=zone:1:app=web\npod api cpu=500m apart=host:app=web"
+    ));
+    let placed = |memory| {
+        let budget = Budget {
+            memory,
+            ..Budget::UNLIMITED
+        };
+        let plan = solve(&WhatIf::nothing_changes(&snapshot), budget);
+        (plan.unserved.len(), plan.placements.len())
+    };
+    assert_eq!((placed(1), placed(u64::MAX)), ((1, 0), (0, 2)));
+}
+
+#[test]
 fn what_memory_holds_back_is_not_crowded_into_what_stands() {
     let snapshot = world(&format!(
         "type t cpu=2 price=1 zones=a,b\npod web cpu=1 {WEB} spread=zone:1:app=web x2"
