@@ -469,3 +469,12 @@ fn a_group_does_not_begin_where_only_a_part_of_it_fits() {
         "big -> default-0\nweb-1 -> default-1\nweb-2 -> default-1\nweb-3 -> default-1\nweb-4 -> default-1",
     );
 }
+
+#[test]
+fn a_group_that_fits_nowhere_as_a_whole_begins_where_nothing_is_bought() {
+    let world =
+        "type t cpu=3 price=1\nnode n1 cpu=4\npod web cpu=3 label.app=web near=host:app=web x3";
+    assert!(planned(world).contains("web-1 -> n1"), "{}", planned(world));
+    hosts(world, "1");
+    refused(world, 2);
+}
