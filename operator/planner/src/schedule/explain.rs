@@ -25,16 +25,10 @@ use std::collections::BTreeMap;
 pub(super) fn refusal(run: &Run<'_>, wanted: &Wanted<'_>, attempts: &[Attempt]) -> Vec<Why> {
     let ground = run.ground;
     let mut asked: Vec<&Requirements> = Vec::new();
-    let plainest = attempts
-        .iter()
-        .map(|attempt| attempt.near.len() + attempt.apart.len())
-        .min();
-    for attempt in attempts {
-        let plain = Some(attempt.near.len() + attempt.apart.len()) == plainest;
-        for way in attempt.ways.iter().filter(|_| plain) {
-            if !asked.contains(&way) {
-                asked.push(way);
-            }
+    let plain = attempts.iter().filter(|attempt| !attempt.wishes);
+    for way in plain.flat_map(|attempt| &attempt.ways) {
+        if !asked.contains(&way) {
+            asked.push(way);
         }
     }
     let mut amounts = wanted.amounts.clone();

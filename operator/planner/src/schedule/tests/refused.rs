@@ -226,3 +226,23 @@ fn when_memory_runs_out_no_claim_is_opened_and_rooms_are_still_filled() {
     assert_eq!(with(u64::MAX).placements.len(), 3);
     assert_eq!(with(0).text(&snapshot), "shape 0 unserved\nweb-1 -> n1");
 }
+
+#[test]
+fn what_a_pod_only_prefers_is_never_the_reason() {
+    for wish in [
+        "prefer=1:zone:In:z",
+        "prefer=1:zone:In:z prefer-near=5:host:app=db",
+        "prefer=1:team:In:red prefer=2:arch:In:arm64",
+        "prefer-apart=5:host:app=db",
+    ] {
+        check(
+            &format!("type t cpu=2 price=1\npool p taint=x:Prefer\npod web cpu=9 {wish}"),
+            "web: NothingLargeEnough",
+        );
+    }
+    // What is required is, term by term.
+    check(
+        "type t cpu=2 price=1\npod web cpu=9 term=zone:In:y term=zone:In:a prefer=1:zone:In:z",
+        "web: NoTypeWithLabel, NothingLargeEnough",
+    );
+}
