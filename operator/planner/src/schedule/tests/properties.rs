@@ -50,7 +50,7 @@ fn pod_line() -> impl Strategy<Value = String> {
         " volume=shared:csi",
         " select.karpenter.sh/capacity-type=reserved",
         " select.karpenter.sh/capacity-type=spot",
-        " term=zone:NotIn:a;arch:DoesNotExist",
+        " term=zone:In:b|c",
         " volume=own:csi volume=more:csi:a|b",
     ]);
     let others = prop::sample::select(vec![
