@@ -301,6 +301,7 @@ mod tests {
     #[case("1.4Gi", "1503238553600m")]
     #[case("0.1Mi", "104857600m")]
     #[case("0.5Ki", "512")]
+    #[case("1.953125Ki", "2000")]
     #[case("1e3", "1e3")]
     #[case("1E3", "1e3")]
     #[case("12E", "9223372036854775807")]
@@ -369,7 +370,11 @@ mod tests {
             let printed = read.to_string();
             let again: Quantity = printed.parse().unwrap();
             prop_assert_eq!(again, read);
-            prop_assert_eq!(again.to_string(), printed);
+            // Kubernetes prints 1.953125Ki as 2000, which it reads as a decimal and prints as 2k.
+            let decimal = printed.bytes().all(|one| one.is_ascii_digit() || one == b'-');
+            if !(text.ends_with('i') && decimal) {
+                prop_assert_eq!(again.to_string(), printed);
+            }
         }
 
         #[test]

@@ -127,3 +127,11 @@ fn allocatable_leaves_out_overhead_and_huge_pages_and_makes_nothing_up() {
         "cpu=1900m memory=3Gi hugepages-2Mi=1Gi"
     );
 }
+
+#[test]
+fn a_reservation_with_nothing_left_is_not_to_be_had() {
+    let left = |left| Offering::new("t", "a", CapacityType::Reserved).reserved_in("ours", left);
+    let now = Timestamp::UNIX_EPOCH;
+    assert!(left(1).is_available(now) && !left(0).is_available(now));
+    assert!(!left(0).unavailable_until(now).is_available(now));
+}

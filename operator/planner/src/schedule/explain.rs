@@ -25,17 +25,15 @@ use std::collections::BTreeMap;
 pub(super) fn refusal(run: &Run<'_>, wanted: &Wanted<'_>, attempts: &[Attempt]) -> Vec<Why> {
     let ground = run.ground;
     let mut asked: Vec<&Requirements> = Vec::new();
-    let plainest = attempts
-        .iter()
-        .map(|attempt| attempt.near.len() + attempt.apart.len())
-        .min();
-    for attempt in attempts {
-        let plain = Some(attempt.near.len() + attempt.apart.len()) == plainest;
-        for way in attempt.ways.iter().filter(|_| plain) {
-            if !asked.contains(&way) {
-                asked.push(way);
-            }
+    let plain = attempts.iter().filter(|attempt| !attempt.wishes);
+    for way in plain.flat_map(|attempt| &attempt.ways) {
+        if !asked.contains(&way) {
+            asked.push(way);
         }
+    }
+    let mut amounts = wanted.amounts.clone();
+    for (_, column) in &wanted.shared {
+        amounts[*column] += 1;
     }
     let mut whys = Vec::new();
     for (stock, till) in ground.stocks.iter().zip(&run.tills) {
@@ -49,7 +47,7 @@ pub(super) fn refusal(run: &Run<'_>, wanted: &Wanted<'_>, attempts: &[Attempt]) 
                     names: ground.columns.names(),
                     drivers: ground.columns.drivers(),
                     reserves: &run.reserves,
-                    asked: &wanted.amounts,
+                    asked: &amounts,
                 };
                 for way in &asked {
                     desk.explain(wanted.shape, way, &mut whys);

@@ -19,6 +19,8 @@ pub(super) struct Attempt {
     /// With the preference and one way for the volumes each; one of these must hold.
     pub(super) ways: Vec<Requirements>,
     pub(super) preferred: Preferred,
+    /// The ways ask for a node that the pod would like but can do without.
+    pub(super) wishes: bool,
     /// Positions in the shape's lists that still count.
     pub(super) near: Vec<usize>,
     pub(super) apart: Vec<usize>,
@@ -63,6 +65,7 @@ pub(super) fn attempts(
             terms: strict.clone(),
             ways,
             preferred: given.preferred,
+            wishes: !given.node.is_empty(),
             near: given.near,
             apart: given.apart,
             spreads: [given.spreads, given.soft].concat(),

@@ -380,3 +380,101 @@ fn liked_neighbours_are_not_looked_at_when_preferences_are_ignored() {
         "web -> n1",
     );
 }
+
+#[test]
+fn a_term_without_names_or_labels_of_namespaces_means_those_nobody_has_heard_of_as_well() {
+    check(
+        &format!(
+            "node n1 cpu=8\nnode n2 cpu=8 used=1\nbound db ns=prod label.app=db on=n2\npod web cpu=1 {WEB} near=host:app=db:ns-all"
+        ),
+        "web -> n2",
+    );
+}
+
+#[test]
+fn namespaces_that_are_named_count_beside_those_that_are_selected() {
+    let world = |named: &str| {
+        format!(
+            "namespace prod env=prod\nnode n1 cpu=8\nnode n2 cpu=8 used=1\nbound db ns=prod label.app=db on=n2
+             pod web cpu=1 {WEB} near=host:app=db:ns.{named}:ns-with.env=test"
+        )
+    };
+    check(&world("prod"), "web -> n2");
+    check(&world("dev"), "web: AffinityUnmet, NoPool");
+}
+
+#[test]
+fn match_label_keys_keep_each_revision_apart_from_itself_only() {
+    let pods = |rev: u32| {
+        format!("pod web{rev} cpu=1 {WEB} label.rev={rev} apart=host:app=web:key.rev x2\n")
+    };
+    hosts(&format!("{THREE}{}{}", pods(1), pods(2)), "2 2");
+}
+
+#[test]
+fn a_group_begins_in_the_zone_with_room_for_all() {
+    check(
+        &format!(
+            "node n1 cpu=2 zone=a\nnode n2 cpu=4 zone=b\nnode n3 cpu=4 zone=b\npod web cpu=2 {WEB} near=zone:app=web x3"
+        ),
+        "web-1 -> n2\nweb-2 -> n2\nweb-3 -> n3",
+    );
+}
+
+#[test]
+fn preferred_neighbours_are_given_up_before_preferred_nodes() {
+    let db = "node n1 cpu=4 used=1 zone=a\nnode n2 cpu=4 zone=b\nbound db label.app=db on=n1\n";
+    check(
+        &format!("{db}pod web cpu=1 prefer=1:zone:In:b prefer-near=9:host:app=db"),
+        "web -> n2",
+    );
+    check(
+        &format!("{db}pod web cpu=1 prefer=1:zone:In:a prefer-apart=9:host:app=db"),
+        "web -> n1",
+    );
+    // Of neighbours those to be near to are given up first.
+    check(
+        &format!("{db}pod web cpu=1 prefer-near=9:host:app=db prefer-apart=1:zone:app=db"),
+        "web -> n2",
+    );
+}
+
+#[test]
+fn zones_are_taken_one_by_one_as_their_nodes_come_up() {
+    let world = |there: &str| format!("{THREE}{there}pod web cpu=1 {WEB} apart=zone:app=web");
+    let node = |zone: &str| {
+        format!(
+            "node {zone} cpu=1 used=1 zone={zone}\nbound in-{zone} {WEB} apart=zone:app=web on={zone}\n"
+        )
+    };
+    let (a, b, c) = (node("a"), node("b"), node("c"));
+    check(
+        &world(&a),
+        "web -> default-0\ndefault-0: t/b/on-demand at 1",
+    );
+    check(
+        &world(&format!("{a}{b}")),
+        "web -> default-0\ndefault-0: t/c/on-demand at 1",
+    );
+    check(
+        &world(&format!("{a}{b}{c}")),
+        "web: AntiAffinityUnmet, UnwantedThere",
+    );
+}
+
+#[test]
+fn a_group_does_not_begin_where_only_a_part_of_it_fits() {
+    check(
+        "type t cpu=8 price=1\npod big cpu=6\npod web cpu=1 label.app=web near=host:app=web x4",
+        "big -> default-0\nweb-1 -> default-1\nweb-2 -> default-1\nweb-3 -> default-1\nweb-4 -> default-1",
+    );
+}
+
+#[test]
+fn a_group_that_fits_nowhere_as_a_whole_begins_where_nothing_is_bought() {
+    let world =
+        "type t cpu=3 price=1\nnode n1 cpu=4\npod web cpu=3 label.app=web near=host:app=web x3";
+    assert!(planned(world).contains("web-1 -> n1"), "{}", planned(world));
+    hosts(world, "1");
+    refused(world, 2);
+}

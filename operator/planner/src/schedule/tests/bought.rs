@@ -327,3 +327,107 @@ fn the_guard_makes_pods_wait_instead_of_taking_a_lighter_pool() {
         "web-1 -> b-0\nweb-2: GuardReached",
     );
 }
+
+#[test]
+fn a_pool_is_chosen_by_its_class() {
+    check(
+        "type t cpu=2 price=1\npod web cpu=1 select.joiner.test/testclass=one\npod api cpu=1 select.joiner.test/testclass=two",
+        "web -> default-0\napi: LabelConflict",
+    );
+}
+
+#[test]
+fn nobody_gets_a_new_claim_by_the_name_of_its_host() {
+    check(
+        "type t cpu=4 price=1\npod web cpu=1 select.kubernetes.io/hostname=n9",
+        "web: LabelUnknown",
+    );
+    check(
+        "type t cpu=4 price=1\npool p need=host:Exists\npod web cpu=1 select.kubernetes.io/hostname=n9",
+        "web: NoPlace",
+    );
+}
+
+#[test]
+fn a_type_is_as_cheap_as_its_cheapest_offering() {
+    check(
+        "type x cpu=4 ct=spot,on-demand price.spot=1 price.on-demand=3\ntype y cpu=4 price=2\npod web cpu=1",
+        "web -> default-0\ndefault-0: x/a/spot at 1",
+    );
+    check(
+        "type x cpu=4 ct=spot,on-demand price.spot=3 price.on-demand=1\ntype y cpu=4 price=2\npod web cpu=1",
+        "web -> default-0\ndefault-0: x/a/on-demand at 1",
+    );
+    // And so it is the cheaper one for each pod.
+    check(
+        "type x cpu=4 ct=spot,on-demand price.spot=1 price.on-demand=9\ntype y cpu=8 price=3\npod web cpu=4 x2",
+        "web-1 -> default-0\nweb-2 -> default-1\ndefault-0: x/a/spot at 1\ndefault-1: x/a/spot at 1",
+    );
+}
+
+/// Everything written on a claim can carry its pods, within the limits, and is taken from the same reservation.
+#[test]
+fn only_what_could_be_launched_is_written_on_a_claim() {
+    let first = |world: &str| planned(world);
+    for (world, expected) in [
+        (
+            "type s cpu=2 price=3\ntype m cpu=4 price=2\npod web cpu=3",
+            "m/a/on-demand at 2 or 0 others",
+        ),
+        (
+            "type s cpu=2 price=3\ntype m cpu=4 price=2\npod web cpu=2",
+            "m/a/on-demand at 2 or 1 others",
+        ),
+        (
+            "type s cpu=2 price=1\ntype l cpu=8 price=2\npool p limit.cpu=5\npod web cpu=1",
+            "s/a/on-demand at 1 or 0 others",
+        ),
+        (
+            "type s cpu=2 price=1\ntype l cpu=8 price=2\npool p limit.cpu=8\npod web cpu=1",
+            "s/a/on-demand at 1 or 1 others",
+        ),
+        (
+            "type t cpu=2 price=1 reserved=a:1:0.1\npod web cpu=2",
+            "t/a/reserved at 0.1 or 0 others",
+        ),
+        (
+            "type s cpu=2 price=1\ntype l cpu=8 price=2\ndaemon log port=80 select.node.kubernetes.io/instance-type=l\npod web cpu=1 port=80",
+            "s/a/on-demand at 1 or 0 others",
+        ),
+    ] {
+        assert!(
+            first(world).contains(expected),
+            "{expected} expected of\n{}",
+            first(world)
+        );
+    }
+}
+
+#[test]
+fn of_too_many_types_the_cheapest_are_written_on_a_claim() {
+    let world = |most: u32| {
+        format!(
+            "max-types {most}\ntype a cpu=2 price=3\ntype b cpu=2 price=1\ntype c cpu=2 price=2\npod web cpu=1"
+        )
+    };
+    assert_eq!(super::written::types(&world(1)), "b");
+    assert_eq!(super::written::types(&world(2)), "b c");
+    assert_eq!(super::written::types(&world(9)), "b c a");
+}
+
+#[test]
+fn a_claim_of_a_tainted_pool_takes_only_who_tolerates_that() {
+    check(
+        "type t cpu=4 price=1\npool p weight=5 taint=x\npool q\npod a cpu=2 tolerate=x\npod b cpu=1",
+        "a -> p-0\nb -> q-0",
+    );
+}
+
+#[test]
+fn who_narrows_a_claim_leaves_it_the_cheapest_type_that_carries_it() {
+    check(
+        "type s cpu=2 price=1 zones=a\ntype m cpu=4 price=2 zones=a,b\ntype l cpu=8 price=3 zones=a,b
+         pod one cpu=3\npod two cpu=500m select.topology.kubernetes.io/zone=b",
+        "one -> default-0\ntwo -> default-0\ndefault-0: m/b/on-demand at 2",
+    );
+}

@@ -2,13 +2,39 @@
 //!
 //! Knows nothing of how the plan was made. Domains are those of nodes that are there or will be, as kube-scheduler sees them.
 
-use crate::catalog::OfferingId;
+use crate::catalog::{OfferingId, TypeId};
 use crate::labels;
+use crate::requirements::{Requirement, Text};
 use crate::resources::{ResourceName, Resources};
 use crate::schedule::{Schedule, Spot};
-use crate::snapshot::{NodeId, PodId, PodTerm, Selector, Shape, Snapshot};
-use crate::taints::Effect;
+use crate::snapshot::{
+    Claim, ClaimId, HostPort, NodeId, PodId, PodTerm, Policy, Selector, Shape, Snapshot, Spread,
+    Volume,
+};
+use crate::taints::{Effect, Taint};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A spot, and for an opening what it becomes.
+#[derive(Clone, Copy)]
+struct Place(Spot, Option<OfferingId>);
+
+/// By driver: volumes that are attached; those of one pod alone get a name of their own.
+#[derive(Default)]
+struct Attached(BTreeMap<Text, BTreeSet<String>>);
+
+impl Attached {
+    fn add(&mut self, volume: &Volume) {
+        let Some(driver) = &volume.driver else { return };
+        let volumes = self.0.entry(driver.clone()).or_default();
+        let name = if volume.claim.is_empty() {
+            format!("#{}", volumes.len())
+        } else {
+            volume.claim.to_string()
+        };
+        volumes.insert(name);
+    }
+}
 
 pub(super) struct Checked<'a> {
     snapshot: &'a Snapshot,
@@ -43,15 +69,21 @@ impl<'a> Checked<'a> {
     pub(super) fn what_is_placed(&self) {
         for (pod, spot) in &self.schedule.placements {
             let shape = self.snapshot.pods.shape_of(*pod);
-            self.taints_and_labels(shape, *spot);
-            self.volumes(shape, *spot);
+            for place in self.ways_to_be(*spot) {
+                self.labels(shape, place);
+                self.volumes(shape, place);
+            }
+            self.taints(shape, *spot);
             self.apart(*pod, shape, *spot);
-            self.near(shape, *spot);
+            self.near(*pod, shape, *spot);
             self.skew(shape, *spot);
         }
         self.ports();
         self.room();
+        self.attached();
+        self.offerings();
         self.limits();
+        self.guard();
         self.reservations();
     }
 
@@ -63,73 +95,110 @@ impl<'a> Checked<'a> {
         }
     }
 
-    /// The value a label has there, if it is decided.
+    /// An opening may become anything that is written on it; a label must be right whatever it becomes.
+    fn ways_to_be(&self, spot: Spot) -> Vec<Place> {
+        match spot {
+            Spot::Opening(at) => {
+                let offerings = self.schedule.openings[at as usize].offerings.iter();
+                offerings.map(|id| Place(spot, Some(*id))).collect()
+            }
+            Spot::Node(_) | Spot::Claim(_) => vec![Place(spot, None)],
+        }
+    }
+
+    /// The value a label has there, if it is decided; an opening becomes what is bought first.
     fn label(&self, spot: Spot, key: &str) -> Option<String> {
+        self.label_of(self.ways_to_be(spot)[0], key)
+    }
+
+    fn label_of(&self, Place(spot, offering): Place, key: &str) -> Option<String> {
         if key == labels::HOSTNAME {
             return Some(self.name(spot));
         }
-        match spot {
-            Spot::Node(id) => self.snapshot.node(id).label(key).map(str::to_owned),
-            Spot::Claim(_) => None,
-            Spot::Opening(at) => {
-                let opening = &self.schedule.openings[at as usize];
-                let catalog = &self.snapshot.catalogs[0];
-                let first = catalog.offering(opening.offerings[0]);
+        let catalog = &self.snapshot.catalogs[0];
+        let find = |own: &[(Arc<str>, Arc<str>)]| {
+            let mut own = own.iter().filter(|(known, _)| known.as_ref() == key);
+            own.next().map(|(_, value)| value.to_string())
+        };
+        let of_type = |id: TypeId| {
+            let listed = catalog.instance_type(id).requirements.get(key);
+            let listed = listed.and_then(|one| one.listed())?;
+            listed.first().map(ToString::to_string)
+        };
+        match (spot, offering) {
+            (Spot::Node(id), _) => self.snapshot.node(id).label(key).map(str::to_owned),
+            (Spot::Claim(id), _) => {
+                let claim = self.snapshot.claim(id);
+                let (kind, zone, capacity_type) = claim.offering.as_ref()?;
                 match key {
-                    labels::ZONE => Some(first.zone.to_string()),
-                    labels::CAPACITY_TYPE => Some(first.capacity_type.to_string()),
-                    _ => {
-                        let own = opening
-                            .labels
-                            .iter()
-                            .find(|(known, _)| known.as_ref() == key);
-                        let kind = catalog.instance_type(catalog.type_of(opening.offerings[0]));
-                        let listed = kind.requirements.get(key).and_then(|one| one.listed());
-                        own.map(|(_, value)| value.to_string())
-                            .or_else(|| listed?.first().map(ToString::to_string))
-                    }
+                    labels::ZONE => Some(zone.to_string()),
+                    labels::CAPACITY_TYPE => Some(capacity_type.to_string()),
+                    labels::POOL => Some(claim.pool.to_string()),
+                    labels::INSTANCE_TYPE => Some(kind.to_string()),
+                    _ => find(&claim.labels).or_else(|| of_type(self.type_of(claim)?)),
+                }
+            }
+            (Spot::Opening(at), offering) => {
+                let id = offering?;
+                match key {
+                    labels::ZONE => Some(catalog.offering(id).zone.to_string()),
+                    labels::CAPACITY_TYPE => Some(catalog.offering(id).capacity_type.to_string()),
+                    _ => find(&self.schedule.openings[at as usize].labels)
+                        .or_else(|| of_type(catalog.type_of(id))),
                 }
             }
         }
     }
 
-    fn taints_and_labels(&self, shape: &Shape, spot: Spot) {
-        let holds = |term: &crate::Requirement| match self.label(spot, term.key()) {
-            Some(value) => term.has(&value),
-            None => term.accepts_absence(),
-        };
-        let where_to = self.name(spot);
-        assert!(
-            shape.selector.iter().all(holds),
-            "selector of a pod on {where_to}"
-        );
+    /// Does the place have all that one of these ways asks for?
+    fn holds(&self, place: Place, way: &[Requirement]) -> bool {
+        way.iter()
+            .all(|term| match self.label_of(place, term.key()) {
+                Some(value) => term.has(&value),
+                None => term.accepts_absence(),
+            })
+    }
+
+    /// The pod's own terms admit the place.
+    fn admits(&self, shape: &Shape, place: Place) -> bool {
         let terms = &shape.terms;
+        let any = terms.is_empty() || terms.iter().any(|term| self.holds(place, term));
+        self.holds(place, &shape.selector) && any
+    }
+
+    fn labels(&self, shape: &Shape, place: Place) {
+        let where_to = self.name(place.0);
         assert!(
-            terms.is_empty() || terms.iter().any(|term| term.iter().all(holds)),
-            "terms of a pod on {where_to}"
+            self.admits(shape, place),
+            "labels of a pod are not those of {where_to}"
         );
+    }
+
+    fn hard_taints(&self, spot: Spot) -> impl Iterator<Item = &Taint> {
         let taints = match spot {
             Spot::Node(id) => &self.snapshot.node(id).taints,
             Spot::Claim(id) => &self.snapshot.claim(id).taints,
             Spot::Opening(at) => {
-                &self
-                    .snapshot
-                    .pool(self.schedule.openings[at as usize].pool)
-                    .taints
+                let opening = &self.schedule.openings[at as usize];
+                &self.snapshot.pool(opening.pool).taints
             }
         };
-        for taint in taints
+        taints
             .iter()
             .filter(|taint| taint.effect != Effect::PreferNoSchedule)
-        {
+    }
+
+    fn taints(&self, shape: &Shape, spot: Spot) {
+        for taint in self.hard_taints(spot) {
             assert!(
                 shape.tolerations.iter().any(|one| one.tolerates(taint)),
-                "{taint} on {where_to}"
+                "{taint} on {}",
+                self.name(spot)
             );
         }
     }
 
-    fn volumes(&self, shape: &Shape, spot: Spot) {
+    fn volumes(&self, shape: &Shape, place: Place) {
         for volume in shape
             .volumes
             .iter()
@@ -137,12 +206,38 @@ impl<'a> Checked<'a> {
         {
             let reached = volume.alternatives.iter().any(|way| {
                 way.iter().all(|one| {
-                    self.label(spot, one.key())
+                    self.label_of(place, one.key())
                         .is_some_and(|value| one.has(&value))
                 })
             });
-            assert!(reached, "a volume is not reached from {}", self.name(spot));
+            assert!(
+                reached,
+                "a volume is not reached from {}",
+                self.name(place.0)
+            );
         }
+    }
+
+    /// Daemons that will be on the place, whether they are there yet or not.
+    fn daemons(&self, place: Place) -> Vec<&Shape> {
+        let shapes = self.snapshot.daemons.iter().map(|daemon| &daemon.shape);
+        let tolerates =
+            |shape: &Shape, taint: &Taint| shape.tolerations.iter().any(|one| one.tolerates(taint));
+        shapes
+            .filter(|shape| {
+                self.hard_taints(place.0)
+                    .all(|taint| tolerates(shape, taint))
+            })
+            .filter(|shape| self.admits(shape, place))
+            .collect()
+    }
+
+    fn daemon_load(&self, place: Place) -> Resources {
+        let one = Resources::new().with(ResourceName::Pods, 1);
+        let daemons = self.daemons(place).into_iter();
+        daemons.fold(Resources::new(), |sum, shape| {
+            sum.plus(&shape.requests).plus(&one)
+        })
     }
 
     fn means(&self, term: &PodTerm, owner: &Shape, other: &Shape) -> bool {
@@ -179,15 +274,23 @@ impl<'a> Checked<'a> {
         }
     }
 
-    fn near(&self, shape: &Shape, spot: Spot) {
+    fn near(&self, pod: PodId, shape: &Shape, spot: Spot) {
         for term in &shape.near {
             let mine = self.label(spot, &term.key);
-            let found = self.places.iter().any(|(other, at)| {
+            let meant = |other: &PodId| {
                 let them = self.snapshot.pods.shape_of(*other);
-                self.label(*at, &term.key) == mine && self.means(term, shape, them)
+                shape.near.iter().all(|term| self.means(term, shape, them))
+            };
+            let there = |at: Spot| mine.is_some() && self.label(at, &term.key) == mine;
+            let mut others = self.places.iter().filter(|(other, _)| **other != pod);
+            let company = others.any(|(other, at)| there(*at) && meant(other));
+            // Who is meant himself may be the first, but only where nobody ran before.
+            let ran_before = self.places.iter().any(|(other, at)| {
+                let ran = !self.snapshot.pods.pod(*other).pending;
+                ran && meant(other) && self.label(*at, &term.key).is_some()
             });
             assert!(
-                mine.is_some() && found,
+                mine.is_some() && (company || (meant(&pod) && !ran_before)),
                 "nobody to be near to on {} by {}",
                 self.name(spot),
                 term.key
@@ -205,7 +308,7 @@ impl<'a> Checked<'a> {
                 .filter(|(them, at)| {
                     them.namespace == shape.namespace
                         && selects(spread.selector.as_ref(), them)
-                        && self.looked_at(shape, *at)
+                        && self.looked_at(shape, spread, *at)
                 })
                 .collect();
             let placed_alike = counted
@@ -222,12 +325,10 @@ impl<'a> Checked<'a> {
                     .filter(|(_, at)| self.label(*at, &spread.key) == *domain)
                     .count()
             };
-            let least = self
-                .domains(shape, &spread.key)
-                .iter()
-                .map(|domain| count(&Some(domain.clone())))
-                .min()
-                .unwrap_or(0);
+            let domains = self.domains(shape, spread);
+            let counts = domains.iter().map(|domain| count(&Some(domain.clone())));
+            let enough = domains.len() >= spread.min_domains as usize;
+            let least = counts.min().filter(|_| enough).unwrap_or(0);
             assert!(
                 count(&mine) <= least + spread.max_skew as usize,
                 "skew of {} on {mine:?}: {} over {least}",
@@ -242,51 +343,63 @@ impl<'a> Checked<'a> {
         pods.any(|(id, pod)| pod.pending && self.snapshot.pods.shape_of(id) == shape)
     }
 
-    /// The pod's own terms admit the place.
-    fn looked_at(&self, shape: &Shape, spot: Spot) -> bool {
-        let holds = |term: &crate::Requirement| match self.label(spot, term.key()) {
-            Some(value) => term.has(&value),
-            None => term.accepts_absence(),
-        };
-        let terms = &shape.terms;
-        shape.selector.iter().all(holds)
-            && (terms.is_empty() || terms.iter().any(|term| term.iter().all(holds)))
+    /// Nodes that a spread of the pod compares and counts.
+    fn looked_at(&self, shape: &Shape, spread: &Spread, spot: Spot) -> bool {
+        let admitted = || self.admits(shape, self.ways_to_be(spot)[0]);
+        let accepts = |taint: &Taint| shape.tolerations.iter().any(|one| one.tolerates(taint));
+        let tolerated = || self.hard_taints(spot).all(accepts);
+        (spread.node_affinity == Policy::Ignore || admitted())
+            && (spread.node_taints == Policy::Ignore || tolerated())
     }
 
-    fn domains(&self, shape: &Shape, key: &str) -> BTreeSet<String> {
-        let nodes =
-            (0..self.snapshot.nodes.len()).map(|at| Spot::Node(NodeId(u32::try_from(at).unwrap())));
-        let nodes =
-            nodes.filter(|spot| !matches!(spot, Spot::Node(id) if self.snapshot.node(*id).leaving));
-        let openings =
-            (0..self.schedule.openings.len()).map(|at| Spot::Opening(u32::try_from(at).unwrap()));
+    /// Nodes that are there or will be.
+    fn nodes(&self) -> impl Iterator<Item = Spot> {
+        let number = |at: usize| u32::try_from(at).unwrap();
+        let nodes = self.snapshot.nodes.iter().enumerate();
+        let nodes = nodes.filter(|(_, node)| !node.leaving);
+        let claims = self.snapshot.claims.iter().enumerate();
+        let claims = claims.filter(|(_, claim)| !claim.leaving);
+        let nodes = nodes.map(move |(at, _)| Spot::Node(NodeId(number(at))));
+        let claims = claims.map(move |(at, _)| Spot::Claim(ClaimId(number(at))));
+        let openings = 0..self.schedule.openings.len();
+        let openings = openings.map(move |at| Spot::Opening(number(at)));
+        nodes.chain(claims).chain(openings)
+    }
+
+    fn domains(&self, shape: &Shape, spread: &Spread) -> BTreeSet<String> {
         // kube-scheduler passes over nodes that lack the label of any hard spread.
         let hard = || shape.spreads.iter().filter(|spread| spread.hard);
         let labelled = |spot: Spot| hard().all(|spread| self.label(spot, &spread.key).is_some());
-        let looked_at = nodes
-            .chain(openings)
-            .filter(|spot| self.looked_at(shape, *spot) && labelled(*spot));
-        looked_at.filter_map(|spot| self.label(spot, key)).collect()
+        let looked_at = self
+            .nodes()
+            .filter(|spot| self.looked_at(shape, spread, *spot) && labelled(*spot));
+        looked_at
+            .filter_map(|spot| self.label(spot, &spread.key))
+            .collect()
     }
 
     fn ports(&self) {
         for (pod, spot) in &self.schedule.placements {
             let ports = &self.snapshot.pods.shape_of(*pod).ports;
-            let there = self
-                .schedule
-                .placements
-                .iter()
-                .filter(|(other, at)| other != pod && at == spot);
-            for (other, _) in there {
-                let theirs = &self.snapshot.pods.shape_of(*other).ports;
-                assert!(
-                    !ports
-                        .iter()
-                        .any(|port| theirs.iter().any(|their| port.conflicts(their))),
-                    "port on {}",
-                    self.name(*spot)
-                );
+            let others = self.schedule.placements.iter();
+            let others = others.filter(|(other, at)| other != pod && at == spot);
+            let theirs = others.flat_map(|(other, _)| &self.snapshot.pods.shape_of(*other).ports);
+            let mut taken: Vec<&HostPort> = theirs.collect();
+            match spot {
+                Spot::Node(id) => taken.extend(&self.snapshot.node(*id).ports),
+                Spot::Claim(_) | Spot::Opening(_) => {
+                    let places = self.ways_to_be(*spot).into_iter();
+                    let daemons = places.flat_map(|place| self.daemons(place));
+                    taken.extend(daemons.flat_map(|shape| &shape.ports));
+                }
             }
+            assert!(
+                !ports
+                    .iter()
+                    .any(|port| taken.iter().any(|their| port.conflicts(their))),
+                "port on {}",
+                self.name(*spot)
+            );
         }
     }
 
@@ -298,35 +411,22 @@ impl<'a> Checked<'a> {
             *sum = sum.plus(&self.snapshot.pods.shape_of(*pod).requests);
         }
         for (spot, asked) in &asked {
-            match spot {
-                Spot::Node(id) => {
-                    let node = self.snapshot.node(*id);
-                    assert!(
-                        !node.leaving && asked.plus(&node.used).fits(&node.allocatable),
-                        "{} is overdrawn",
-                        node.name
-                    );
-                }
-                Spot::Claim(_) => {}
-                Spot::Opening(at) => {
-                    let opening = &self.schedule.openings[*at as usize];
-                    let catalog = &self.snapshot.catalogs[0];
-                    assert!(
-                        asked.fits(&opening.requests),
-                        "{} asks for less than its pods",
-                        opening.handle
-                    );
-                    for id in opening.offerings.iter() {
-                        let room = catalog.allocatable(catalog.type_of(*id));
-                        assert!(
-                            opening.requests.fits(room),
-                            "{} on {}",
-                            opening.handle,
-                            catalog.offering(*id)
-                        );
-                        assert!(catalog.offering(*id).is_available(self.snapshot.now));
-                    }
-                }
+            for place in self.ways_to_be(*spot) {
+                let coming = self.daemon_load(place);
+                let (used, room) = self.used_and_room(place, &coming);
+                assert!(
+                    asked.plus(&used).fits(&room),
+                    "{} is overdrawn",
+                    self.name(*spot)
+                );
+            }
+            if let Spot::Opening(at) = spot {
+                let opening = &self.schedule.openings[*at as usize];
+                assert!(
+                    asked.fits(&opening.requests),
+                    "{} asks for less than its pods",
+                    opening.handle
+                );
             }
         }
         for opening in &self.schedule.openings {
@@ -334,6 +434,155 @@ impl<'a> Checked<'a> {
                 !opening.pods.is_empty() && !opening.offerings.is_empty(),
                 "{} is for nobody",
                 opening.handle
+            );
+        }
+    }
+
+    /// What a place carries beside the pods of the plan, and what it has; one that is leaving has nothing.
+    fn used_and_room(
+        &self,
+        Place(spot, offering): Place,
+        coming: &Resources,
+    ) -> (Resources, Resources) {
+        let catalog = &self.snapshot.catalogs[0];
+        match spot {
+            Spot::Node(id) if self.snapshot.node(id).leaving => Default::default(),
+            Spot::Claim(id) if self.snapshot.claim(id).leaving => Default::default(),
+            Spot::Node(id) => {
+                let node = self.snapshot.node(id);
+                let coming = coming.minus(&node.daemons).at_least_zero();
+                (node.used.plus(&coming), node.allocatable.clone())
+            }
+            Spot::Claim(id) => {
+                let claim = self.snapshot.claim(id);
+                let of_type = self
+                    .type_of(claim)
+                    .map(|kind| catalog.allocatable(kind).clone());
+                let told = claim.told.as_ref().map(|(_, room)| room.clone());
+                (
+                    coming.clone(),
+                    told.or(of_type).unwrap_or_else(|| claim.requests.clone()),
+                )
+            }
+            Spot::Opening(_) => {
+                let room = offering.map(|id| catalog.allocatable(catalog.type_of(id)).clone());
+                (coming.clone(), room.unwrap_or_default())
+            }
+        }
+    }
+
+    /// Nobody brings a volume to where it cannot be attached any more.
+    fn attached(&self) {
+        let spots: BTreeSet<Spot> = self.schedule.placements.iter().map(|(_, at)| *at).collect();
+        for spot in spots {
+            let (mut before, mut after) = (Attached::default(), Attached::default());
+            for (pod, _) in self.places.iter().filter(|(_, at)| **at == spot) {
+                for volume in &self.snapshot.pods.shape_of(*pod).volumes {
+                    after.add(volume);
+                    if !self.snapshot.pods.pod(*pod).pending {
+                        before.add(volume);
+                    }
+                }
+            }
+            for (driver, count) in &after.0 {
+                let brought = before
+                    .0
+                    .get(driver)
+                    .is_none_or(|known| known.len() < count.len());
+                for place in self.ways_to_be(spot) {
+                    let most = self.most_volumes(place, driver).unwrap_or(u32::MAX);
+                    assert!(
+                        !brought || count.len() <= most as usize,
+                        "{} volumes of {driver} on {}",
+                        count.len(),
+                        self.name(spot)
+                    );
+                }
+            }
+        }
+    }
+
+    fn most_volumes(&self, place: Place, driver: &str) -> Option<u32> {
+        let limits = &self.snapshot.volumes;
+        let kind = self
+            .label_of(place, labels::INSTANCE_TYPE)
+            .unwrap_or_default();
+        let said = match place.0 {
+            Spot::Node(id) => self.snapshot.node(id).volume_limits.iter(),
+            Spot::Claim(_) | Spot::Opening(_) => [].iter(),
+        };
+        let mut said = said.filter(|(name, _)| name.as_ref() == driver);
+        said.next()
+            .map_or_else(|| limits.limit(&kind, driver), |(_, most)| *most)
+    }
+
+    /// What is written on a claim can be had, and is what the claim and its pool ask for.
+    fn offerings(&self) {
+        let catalog = &self.snapshot.catalogs[0];
+        for (at, opening) in self.schedule.openings.iter().enumerate() {
+            let spot = Spot::Opening(u32::try_from(at).unwrap());
+            let pool = self.snapshot.pool(opening.pool);
+            for place in self.ways_to_be(spot) {
+                let offering = catalog.offering(place.1.unwrap());
+                assert!(
+                    offering.is_available(self.snapshot.now),
+                    "{offering} is not to be had"
+                );
+                let asked: Vec<_> = opening
+                    .requirements
+                    .iter()
+                    .chain(pool.requirements.iter())
+                    .cloned()
+                    .collect();
+                assert!(
+                    self.holds(place, &asked),
+                    "{offering} is not what {} asks for",
+                    opening.handle
+                );
+            }
+            let listed: BTreeSet<PodId> = opening.pods.iter().copied().collect();
+            let placed = self
+                .schedule
+                .placements
+                .iter()
+                .filter(|(_, to)| *to == spot);
+            assert_eq!(
+                listed,
+                placed.map(|(pod, _)| *pod).collect(),
+                "pods of {}",
+                opening.handle
+            );
+        }
+    }
+
+    /// No more claims of a pool are on their way than the guard allows.
+    fn guard(&self) {
+        let Some(guard) = self.snapshot.options.guard else {
+            return;
+        };
+        for pool in &self.snapshot.pools {
+            let ours = |name: Option<&Arc<str>>| name == Some(&pool.name);
+            let nodes = self
+                .snapshot
+                .nodes
+                .iter()
+                .filter(|node| !node.leaving && ours(node.pool.as_ref()));
+            let allowed = guard.allowed(u32::try_from(nodes.count()).unwrap()) as usize;
+            let claims = self
+                .snapshot
+                .claims
+                .iter()
+                .filter(|claim| !claim.leaving && ours(Some(&claim.pool)));
+            let openings = self
+                .schedule
+                .openings
+                .iter()
+                .filter(|one| self.snapshot.pool(one.pool).name == pool.name);
+            let opened = openings.count();
+            assert!(
+                opened == 0 || claims.count() + opened <= allowed,
+                "too many claims of {} on their way",
+                pool.name
             );
         }
     }
@@ -360,6 +609,11 @@ impl<'a> Checked<'a> {
                 .iter()
                 .filter(|opening| self.snapshot.pool(opening.pool).name == pool.name);
             let mut any = false;
+            for claim in &self.snapshot.claims {
+                if claim.pool == pool.name && !claim.leaving {
+                    used = used.plus(&self.capacity_of(claim)).plus(&one);
+                }
+            }
             for opening in openings {
                 let catalog = &self.snapshot.catalogs[0];
                 let kind = catalog.instance_type(catalog.type_of(opening.offerings[0]));
@@ -370,6 +624,26 @@ impl<'a> Checked<'a> {
                 assert!(used.get(name) <= limit, "limit {name} of {}", pool.name);
             }
         }
+    }
+
+    /// Nobody knows what a claim of a pool that is gone was bought as.
+    fn type_of(&self, claim: &Claim) -> Option<TypeId> {
+        let known = self
+            .snapshot
+            .pools
+            .iter()
+            .any(|pool| pool.name == claim.pool);
+        let (kind, ..) = claim.offering.as_ref().filter(|_| known)?;
+        self.snapshot.catalogs[0].find_type(kind)
+    }
+
+    fn capacity_of(&self, claim: &Claim) -> Resources {
+        let catalog = &self.snapshot.catalogs[0];
+        let of_type = self
+            .type_of(claim)
+            .map(|kind| catalog.instance_type(kind).capacity.clone());
+        let told = claim.told.as_ref().map(|(capacity, _)| capacity.clone());
+        told.or(of_type).unwrap_or_else(|| claim.requests.clone())
     }
 
     /// No reservation is used beyond what is left of it, and who uses one can become nothing else.
@@ -386,6 +660,17 @@ impl<'a> Checked<'a> {
                 opening.handle
             );
             *used.entry(first.unwrap_or("")).or_default() += 1;
+        }
+        // What is not launched yet is not in what the cloud said.
+        let launching = self.snapshot.claims.iter().filter(|claim| {
+            claim.told.is_none() && !claim.leaving && self.type_of(claim).is_some()
+        });
+        for (kind, zone, capacity_type) in launching.filter_map(|claim| claim.offering.as_ref()) {
+            let id = catalog.find_offering(kind, zone, *capacity_type);
+            let held = id.and_then(|id| catalog.offering(id).reservation.as_ref());
+            if let Some(held) = held.filter(|held| used.contains_key(held.name.as_ref())) {
+                *used.entry(&held.name).or_default() += 1;
+            }
         }
         // Offerings of one reservation may say different numbers: each of them holds.
         for one in catalog

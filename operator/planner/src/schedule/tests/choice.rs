@@ -141,3 +141,13 @@ fn the_lenient_policy_relaxes_the_heavier_pool_before_it_takes_a_lighter_one() {
     check(&world, "web -> light-0");
     check(&format!("min-values best\n{world}"), "web -> heavy-0");
 }
+
+#[test]
+fn however_many_pods_wait_a_claim_takes_no_more_than_leave_a_choice() {
+    check(
+        &format!(
+            "{FOUR}pool p limit.nodes=1 need=node.kubernetes.io/instance-type:Exists::2\npod web cpu=1 x6"
+        ),
+        "web-1 -> p-0\nweb-2 -> p-0\nweb-3 -> p-0\nweb-4 -> p-0\nweb-5: LimitReached\nweb-6: LimitReached",
+    );
+}

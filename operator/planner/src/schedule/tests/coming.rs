@@ -111,3 +111,58 @@ fn a_node_that_does_not_suit_is_passed_by_for_a_claim_that_does() {
         "2",
     );
 }
+
+#[test]
+fn daemons_take_their_ports_on_a_claim_too() {
+    check(
+        "type t cpu=4 price=1\ndaemon log port=80\nclaim c1 offering=t/a\npod web cpu=1 port=80",
+        "web: HostPortTaken",
+    );
+}
+
+#[test]
+fn a_claim_has_the_labels_of_its_pool_and_of_its_type() {
+    let world = |asked: &str| {
+        format!(
+            "type t cpu=4 price=1 label.kubernetes.io/arch=arm64\nclaim c1 offering=t/a\npod web cpu=1 select.{asked}"
+        )
+    };
+    check(&world("karpenter.sh/nodepool=default"), "web -> claim c1");
+    check(&world("kubernetes.io/arch=arm64"), "web -> claim c1");
+}
+
+#[test]
+fn a_claim_attaches_no_more_volumes_than_its_type() {
+    check(
+        "type t cpu=4 price=1\nvolume-limit csi most=1\nclaim c1 offering=t/a\npod a cpu=1 volume=a:csi\npod b cpu=1 volume=b:csi",
+        "a -> claim c1\nb -> default-0",
+    );
+}
+
+#[test]
+fn what_the_cloud_says_of_a_claim_counts_more_than_the_catalog() {
+    let world = |cpu: u32| {
+        format!("type t cpu=4 price=1\nclaim c1 offering=t/a told.cpu=2\npod web cpu={cpu}")
+    };
+    check(&world(2), "web -> claim c1");
+    check(&world(4), "web -> default-0");
+}
+
+#[test]
+fn a_daemon_that_waits_for_the_node_to_be_initialized_lands_on_a_claim_in_the_end() {
+    let world = |cpu: u32| {
+        format!(
+            "type t cpu=4 price=1\ndaemon log cpu=1 select.karpenter.sh/initialized=true\nclaim c1 offering=t/a\npod web cpu={cpu}"
+        )
+    };
+    check(&world(3), "web -> claim c1");
+    check(&world(4), "web: NothingLargeEnough");
+}
+
+#[test]
+fn a_claim_that_cannot_carry_its_daemons_takes_nobody() {
+    check(
+        "type t cpu=4 price=1\ndaemon log memory=2Ti\nclaim c1 offering=t/a\npod web cpu=1",
+        "web: NothingLargeEnough",
+    );
+}

@@ -1,7 +1,7 @@
 //! What does thinking cost, in steps?
 
 use super::world::world;
-use crate::schedule::{Budget, solve};
+use crate::schedule::{Budget, Ground, solve};
 use crate::snapshot::WhatIf;
 use std::fmt::Write;
 
@@ -26,4 +26,19 @@ fn ten_times_the_pods_of_the_same_shapes_cost_hardly_more() {
         many * 2 < few * 3,
         "{few} steps for {some} pods, {many} for {all}"
     );
+}
+
+#[test]
+fn steps_that_are_too_few_for_another_plan_are_not_spent() {
+    let snapshot =
+        world("type s cpu=2 price=2\ntype l cpu=8 price=7\npod a cpu=1 x9\npod b cpu=2 x9");
+    let (view, ground) = (
+        WhatIf::nothing_changes(&snapshot),
+        Ground::of(&snapshot, None),
+    );
+    let steps = |most| ground.solve(&view, Budget::steps(most)).steps;
+    let first = ground.sketch(&view, Budget::UNLIMITED).steps;
+    assert_eq!(steps(first), first);
+    assert_eq!(steps(2 * first - 1), first);
+    assert!(steps(2 * first) > first);
 }

@@ -86,3 +86,13 @@ fn limits_on_nodes_are_consumed_within_one_run() {
         "web-1 -> p-0\nweb-2 -> p-1\nweb-3: LimitReached",
     );
 }
+
+#[test]
+fn a_zone_that_is_decided_when_a_claim_is_opened_is_the_one_with_the_fewest_nodes_too() {
+    // `far` looks at zones, so that of `web` is decided at once: b, because the pool has a node in a.
+    check(
+        "type t cpu=2 price=1 zones=a,b\npool p\nnode n1 pool=p cpu=1 used=1 zone=a\nbound old label.app=web on=n1
+         pod web cpu=2 label.app=web\npod far cpu=1 label.app=far near=zone:app=web",
+        "web -> p-0\nfar -> p-1\np-0: t/b/on-demand at 1\np-1: t/a/on-demand at 1",
+    );
+}

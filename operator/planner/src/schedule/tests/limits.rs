@@ -94,3 +94,46 @@ fn a_pool_at_its_limit_leaves_the_pod_to_the_next() {
         "web-1 -> b-0\nweb-2 -> a-0",
     );
 }
+
+#[test]
+fn a_claim_that_is_leaving_counts_against_no_limit() {
+    check(
+        "type t cpu=4 price=1\npool p limit.cpu=4\nclaim c1 pool=p offering=t/a leaving\npod web cpu=4",
+        "web -> p-0",
+    );
+}
+
+#[test]
+fn a_claim_counts_with_what_the_cloud_says_it_has() {
+    let world = |cpu: u32| {
+        format!(
+            "type t cpu=4 price=1\npool p limit.cpu=9\nclaim c1 pool=p offering=t/a told.cpu={cpu} taint=x\npod web cpu=4"
+        )
+    };
+    check(&world(5), "web -> p-0");
+    check(&world(6), "web: LimitReached");
+}
+
+#[test]
+fn a_larger_pool_may_have_more_claims_on_their_way() {
+    let world = |nodes: usize| {
+        let nodes = super::lines(0..nodes, |at| format!("node n{at} pool=p cpu=1 used=1"));
+        format!("guard 1\ntype t cpu=2 price=1\npool p\n{nodes}\npod web cpu=2 x3")
+    };
+    check(
+        &world(19),
+        "web-1 -> p-0\nweb-2: GuardReached\nweb-3: GuardReached",
+    );
+    check(
+        &world(20),
+        "web-1 -> p-0\nweb-2 -> p-1\nweb-3: GuardReached",
+    );
+}
+
+#[test]
+fn what_the_guard_holds_back_is_not_crowded_into_what_stands() {
+    check(
+        "guard 1\ntype t cpu=2 price=1 zones=a,b\npod web cpu=1 label.app=web spread=zone:1:app=web x2",
+        "web-1 -> default-0\nweb-2: SpreadUnmet, GuardReached",
+    );
+}

@@ -4,6 +4,7 @@ mod absurd;
 mod affinities;
 mod bought;
 mod capacity_types;
+mod checked;
 mod checker;
 mod choice;
 mod coming;
@@ -25,6 +26,7 @@ mod suite;
 mod volumes;
 mod what_ifs;
 pub(crate) mod world;
+mod written;
 
 use super::{Budget, solve};
 use crate::snapshot::WhatIf;

@@ -229,3 +229,42 @@ fn a_host_that_is_only_preferred_is_taken_if_it_can_be() {
     check(&world("n2"), "web -> n2");
     check(&world("nowhere"), "web -> n1");
 }
+
+#[test]
+fn a_port_that_another_pod_has_just_got_is_taken() {
+    check(
+        "node n1 cpu=4\nnode n2 cpu=4\npod a cpu=2 port=80\npod b cpu=1 port=80",
+        "a -> n1\nb -> n2",
+    );
+}
+
+#[test]
+fn more_cpu_comes_before_more_memory() {
+    check(
+        "node n1 cpu=2 memory=4Gi\npod a cpu=1 memory=4Gi\npod b cpu=2 memory=1Gi",
+        "a: NoPool\nb -> n1",
+    );
+    check(
+        "node n1 cpu=2 memory=4Gi\npod a cpu=1 memory=1Gi\npod b cpu=1 memory=4Gi",
+        "a: NoPool\nb -> n1",
+    );
+}
+
+#[test]
+fn of_pods_of_one_size_who_waits_longest_is_served_first() {
+    // Alike in everything, and alike in size only.
+    for words in ["", "tolerate=x"] {
+        check(
+            &format!("node n1 cpu=1\npod a cpu=1 age=1 {words}\npod b cpu=1 age=5\npod c cpu=1"),
+            "a: NoPool\nb -> n1\nc: NoPool",
+        );
+    }
+}
+
+#[test]
+fn a_bound_on_a_label_is_not_met_by_a_node_without_it() {
+    let world = |label: &str| format!("node n1 cpu=4 {label}\npod web cpu=1 term=n:Gt:5;n:NotIn:7");
+    check(&world(""), "web: NoPool");
+    check(&world("label.n=7"), "web: NoPool");
+    check(&world("label.n=8"), "web -> n1");
+}

@@ -22,6 +22,8 @@ fn type_line() -> impl Strategy<Value = String> {
             " reserved=a:2",
             " reserved=b:1:0.5:shared",
             " reserved=a:3:2:shared reserved=c:1",
+            " ct=spot,on-demand",
+            " label.kubernetes.io/arch=arm64 overhead.cpu=100m",
         ]),
     )
         .prop_map(|(cpu, memory, price, zones, reserved)| {
@@ -47,6 +49,9 @@ fn pod_line() -> impl Strategy<Value = String> {
         " volume=own:csi:b",
         " volume=shared:csi",
         " select.karpenter.sh/capacity-type=reserved",
+        " select.karpenter.sh/capacity-type=spot",
+        " term=zone:In:b|c",
+        " volume=own:csi volume=more:csi:a|b",
     ]);
     let others = prop::sample::select(vec![
         "",
@@ -63,6 +68,10 @@ fn pod_line() -> impl Strategy<Value = String> {
         " label.app=f spread=ct:1:app=f prefer-apart=5:host:app=f",
         " label.app=g spread=zone:1:app=a:soft prefer-near=5:zone:app=d",
         " label.app=h spread=zone:1:app=h:min3:no-taints tolerate=x",
+        " label.app=i spread=zone:1:app=i:any-node",
+        " label.app=i near=host:app=i apart=zone:app=c",
+        " label.app=j label.rev=1 spread=zone:1:app=j:key.rev",
+        " label.app=a",
     ]);
     (1..12_i64, 1..9_i64, 1..6_u32, wish, others).prop_map(
         |(quarters, memory, times, wish, others)| {
@@ -101,6 +110,9 @@ fn node_line() -> impl Strategy<Value = String> {
         " zone=b pool=pool-0",
         " leaving",
         " port=80",
+        " zone=a volumes.csi=1",
+        " zone=c uninitialized daemons.cpu=200m",
+        " zone=a pool=pool-1 label.karpenter.sh/capacity-type=spot",
     ]);
     (1..9_i64, 0..3_i64, rest)
         .prop_map(|(cpu, used, rest)| format!("cpu={cpu} memory=16Gi used={used}{rest}"))
@@ -132,19 +144,52 @@ fn bound_line() -> impl Strategy<Value = String> {
         .prop_map(|(node, times, who)| format!("{who} on=node-{node} x{times}"))
 }
 
+/// On its way: of a type that may have left the catalog since, and of which the cloud may have told more.
+fn claim_line() -> impl Strategy<Value = String> {
+    let rest = prop::sample::select(vec![
+        "",
+        " label.team=blue",
+        " taint=x",
+        " told.cpu=3",
+        " leaving",
+    ]);
+    let kinds = prop::sample::select(vec!["on-demand", "on-demand", "spot", "reserved"]);
+    let zones = prop::sample::select(vec!["a", "b", "c"]);
+    (0..4_u32, zones, kinds, 0..3_u32, rest).prop_map(|(at, zone, kind, pool, rest)| {
+        format!("pool=pool-{pool} offering=type-{at}/{zone}/{kind} cpu=2 memory=4Gi pods=9{rest}")
+    })
+}
+
+fn daemon_line() -> impl Strategy<Value = String> {
+    let rest = prop::sample::select(vec![
+        "",
+        "",
+        " tolerate=x",
+        " select.topology.kubernetes.io/zone=b",
+        " term=team:In:blue term=arch:In:arm64",
+        " port=80",
+    ]);
+    (1..5_i64, rest).prop_map(|(tenths, rest)| format!("cpu={}m{rest}", tenths * 100))
+}
+
 fn worlds() -> impl Strategy<Value = Vec<String>> {
-    let daemon = (1..5_i64).prop_map(|tenths| format!("cpu={}m", tenths * 100));
+    let limits = prop::sample::select(vec![
+        vec![],
+        vec!["volume-limit csi most=2".to_owned()],
+        vec!["volume-limit csi type=type-0 most=1".to_owned()],
+    ]);
     let guard = prop::sample::select(vec![vec![], vec!["guard 2".to_owned()]]);
     (
         named("type", type_line(), 6),
         named("pool", pool_line(), 4),
         named("node", node_line(), 5),
         named("pod", pod_line(), 8),
-        named("daemon", daemon, 2),
+        named("daemon", daemon_line(), 3),
         named("bound", bound_line(), 5),
-        guard,
+        named("claim", claim_line(), 3),
+        (guard, limits),
     )
-        .prop_map(|(a, b, c, d, e, f, g)| [a, b, c, d, e, f, g].concat())
+        .prop_map(|(a, b, c, d, e, f, g, (h, i))| [a, b, c, d, e, f, g, h, i].concat())
 }
 
 fn plan(lines: &[String]) -> (Snapshot, Schedule) {

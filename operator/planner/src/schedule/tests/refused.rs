@@ -212,3 +212,37 @@ fn when_the_steps_run_out_the_rest_is_unserved_and_what_is_placed_stays() {
         "a -> n1\nb -> n1\nshape 2 unserved"
     );
 }
+
+#[test]
+fn when_memory_runs_out_no_claim_is_opened_and_rooms_are_still_filled() {
+    let snapshot = world("type t cpu=4 price=1\nnode n1 cpu=2\npod web cpu=2 x3");
+    let with = |memory| {
+        let budget = Budget {
+            memory,
+            ..Budget::UNLIMITED
+        };
+        solve(&WhatIf::nothing_changes(&snapshot), budget)
+    };
+    assert_eq!(with(u64::MAX).placements.len(), 3);
+    assert_eq!(with(0).text(&snapshot), "shape 0 unserved\nweb-1 -> n1");
+}
+
+#[test]
+fn what_a_pod_only_prefers_is_never_the_reason() {
+    for wish in [
+        "prefer=1:zone:In:z",
+        "prefer=1:zone:In:z prefer-near=5:host:app=db",
+        "prefer=1:team:In:red prefer=2:arch:In:arm64",
+        "prefer-apart=5:host:app=db",
+    ] {
+        check(
+            &format!("type t cpu=2 price=1\npool p taint=x:Prefer\npod web cpu=9 {wish}"),
+            "web: NothingLargeEnough",
+        );
+    }
+    // What is required is, term by term.
+    check(
+        "type t cpu=2 price=1\npod web cpu=9 term=zone:In:y term=zone:In:a prefer=1:zone:In:z",
+        "web: NoTypeWithLabel, NothingLargeEnough",
+    );
+}

@@ -155,3 +155,48 @@ fn a_choice_that_min_values_ask_for_does_not_count_what_others_hold() {
         "web-1 -> p-0\nweb-2: MinValuesUnmet\np-0: t/a/reserved at 0.1",
     );
 }
+
+#[test]
+fn of_what_is_said_about_one_reservation_the_least_is_believed() {
+    check(
+        "type t cpu=2 price=1 reserved=a:2:0.1:both
+         type u cpu=2 price=1 reserved=b:1:0.1:both
+         pod web cpu=2 select.node.kubernetes.io/instance-type=t x2",
+        "web-1 -> default-0\nweb-2 -> default-1\ndefault-0: t/a/reserved at 0.1\ndefault-1: t/a/on-demand at 1",
+    );
+}
+
+#[test]
+fn what_is_paid_for_is_used_rather_than_one_claim_for_all() {
+    check(
+        "type s cpu=2 reserved=a:2\ntype l cpu=8 price=1\npod web cpu=2 x2",
+        "web-1 -> default-0
+         web-2 -> default-1
+         default-0: s/a/reserved at an unknown price
+         default-1: s/a/reserved at an unknown price",
+    );
+}
+
+#[test]
+fn an_outgrown_reservation_is_there_for_the_next() {
+    check(
+        "type s cpu=2 reserved=a:1:0.1
+         type l cpu=8 price=4
+         pod a cpu=2 label.app=a
+         pod b cpu=1900m near=host:app=a
+         pod c cpu=1800m apart=host:app=a",
+        "a -> default-0\nb -> default-0\nc -> default-1\ndefault-0: l/a/on-demand at 4\ndefault-1: s/a/reserved at 0.1",
+    );
+}
+
+#[test]
+fn a_claim_that_is_launched_or_leaving_holds_no_part_of_what_the_cloud_says_is_left() {
+    for words in ["told.cpu=2", "leaving"] {
+        check(
+            &format!(
+                "type t cpu=2 price=1 reserved=a:1:0.1\nclaim c1 offering=t/a/reserved taint=x {words}\npod web cpu=2"
+            ),
+            "web -> default-0\ndefault-0: t/a/reserved at 0.1",
+        );
+    }
+}

@@ -399,3 +399,138 @@ fn a_node_that_is_overdrawn_is_still_a_domain() {
         "1",
     );
 }
+
+#[test]
+fn only_who_tolerates_a_pools_taint_counts_its_zone_as_one_that_can_be_had() {
+    // Each pod needs a node of its own, so a second look at what stands cannot help.
+    let world = |tolerate: &str| {
+        format!(
+            "type t cpu=2 price=1 zones=a,b\npool p need=zone:In:a\npool q need=zone:In:b taint=x limit.nodes=1
+             pod web cpu=2 {WEB} {tolerate} spread=zone:1:app=web:no-taints x4"
+        )
+    };
+    zones(&world(""), "4");
+    zones(&world("tolerate=x"), "1 2");
+}
+
+#[test]
+fn a_zone_whose_last_node_is_leaving_holds_nobody_back() {
+    zones(
+        &format!(
+            "type t cpu=2 price=1 zones=a,b\nnode n1 cpu=1 leaving zone=c\npod web cpu=2 {WEB} spread=zone:1:app=web x4"
+        ),
+        "2 2",
+    );
+}
+
+#[test]
+fn a_zone_that_is_sold_out_holds_nobody_back() {
+    zones(
+        &format!(
+            "type t cpu=2 price=1 zones=a,b gone=b\npod web cpu=2 {WEB} spread=zone:1:app=web x3"
+        ),
+        "3",
+    );
+}
+
+#[test]
+fn what_a_pool_does_not_admit_of_its_types_holds_nobody_back() {
+    hosts(
+        &format!(
+            "type t cpu=2 price=1 label.kubernetes.io/os=linux|windows\npool p need=kubernetes.io/os:In:linux
+             pod web cpu=2 {WEB} spread=kubernetes.io/os:1:app=web x3"
+        ),
+        "1 1 1",
+    );
+}
+
+#[test]
+fn nodes_that_any_of_the_pods_terms_admits_are_looked_at() {
+    zones(
+        &format!(
+            "type t cpu=8 price=1 zones=a,b\nnode n1 cpu=2 used=2 zone=a\nbound old {WEB} on=n1 x2
+             pod web cpu=1 {WEB} term=zone:In:a term=zone:In:b spread=zone:1:app=web x4"
+        ),
+        "1 3",
+    );
+}
+
+#[test]
+fn a_taint_that_only_prefers_hides_no_node_from_who_honours_taints() {
+    zones(
+        &format!(
+            "type t cpu=8 price=1 zones=a,b\nnode n1 cpu=2 used=2 zone=a taint=x:Prefer\nbound old {WEB} on=n1 x2
+             pod web cpu=1 {WEB} spread=zone:1:app=web:no-taints x4"
+        ),
+        "1 3",
+    );
+}
+
+#[test]
+fn the_emptiest_domain_is_chosen_even_where_the_skew_would_allow_another() {
+    let web = format!("bound old {WEB} on=n1\npod web cpu=1 {WEB} spread=zone:3:app=web");
+    check(
+        &format!("node n1 cpu=4 used=1 zone=a\nnode n2 cpu=4 zone=b\n{web}"),
+        "web -> n2",
+    );
+    check(
+        &format!("type t cpu=8 price=1 zones=a,b\nnode n1 cpu=1 used=1 zone=a\n{web}"),
+        "web -> default-0\ndefault-0: t/b/on-demand at 1",
+    );
+}
+
+const SPOT: &str = "type t cpu=8 price=1 zones=a,b ct=spot,on-demand\n";
+
+#[test]
+fn who_narrows_a_claim_lets_a_spread_see_the_pods_on_it() {
+    // The first look of `web` at `big` is when `mid` has made its claim a spot claim.
+    check(
+        &format!(
+            "{SPOT}pod big cpu=4 {WEB}\npod mid cpu=3 select.karpenter.sh/capacity-type=spot
+             pod web cpu=1 {WEB} select.karpenter.sh/capacity-type=spot spread=zone:1:app=web"
+        ),
+        "big -> default-0\nmid -> default-0\nweb -> default-1",
+    );
+}
+
+#[test]
+fn who_would_see_more_pods_on_a_claim_by_joining_it_keeps_the_skew_with_them() {
+    check(
+        &format!(
+            "{SPOT}pod big cpu=4 {WEB}\npod web cpu=1 {WEB} select.karpenter.sh/capacity-type=spot spread=zone:1:app=web"
+        ),
+        "big -> default-0\nweb -> default-1",
+    );
+}
+
+#[test]
+fn a_zone_of_nodes_the_pod_does_not_look_at_holds_nobody_back() {
+    let world = |team: &str| {
+        format!(
+            "type t cpu=2 price=1 zones=a,b\npool p label.team=red\nnode n1 cpu=1 used=1 zone=c label.team={team}
+             pod web cpu=2 {WEB} select.team=red spread=zone:1:app=web x4"
+        )
+    };
+    zones(&world("blue"), "2 2");
+    zones(&world("red"), "1 1");
+}
+
+#[test]
+fn a_soft_spread_costs_nobody_else_a_place() {
+    let world = format!(
+        "type t cpu=4 price=1\npool p limit.nodes=2\npod web cpu=2 {WEB} spread=host:1:app=web:soft x2\npod api cpu=1 apart=host:app=web"
+    );
+    refused(&world, 0);
+}
+
+#[test]
+fn who_narrows_a_claim_does_not_make_its_pods_count_twice() {
+    let red = format!("{WEB} select.team=red spread=host:3:app=web");
+    hosts(
+        &format!(
+            "type t cpu=16 price=1 zones=a,b\npool p label.team=red\npod web cpu=4 {red}
+             pod mid cpu=3 select.topology.kubernetes.io/zone=b\npod more cpu=1 {red} x2"
+        ),
+        "4",
+    );
+}

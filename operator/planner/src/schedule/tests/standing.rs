@@ -1,6 +1,9 @@
 //! Where no other domain can be had: are pods kept out of those that have nodes no longer than kube-scheduler keeps them?
 
 use super::domains::{hosts, refused, zones};
+use super::world::world;
+use crate::schedule::{Budget, solve};
+use crate::snapshot::WhatIf;
 
 const WEB: &str = "label.app=web";
 
@@ -77,4 +80,59 @@ fn a_claim_that_may_yet_become_what_the_spread_looks_at_is_compared() {
          pod web cpu=900m x3 label.app=web spread=zone:1:app=web select.karpenter.sh/capacity-type=spot",
         2,
     );
+}
+
+#[test]
+fn claims_that_lack_the_other_label_are_not_compared() {
+    let world = format!(
+        "type t cpu=8 price=1\npool p limit.nodes=1\nnode n1 cpu=4 label.rack=r1\nnode n2 cpu=4 label.rack=r1\npod big cpu=8
+         pod web cpu=1 {WEB} spread=rack:9:app=web spread=host:1:app=web x8"
+    );
+    hosts(&world, "1 4 4");
+}
+
+#[test]
+fn claims_that_the_spread_never_looks_at_are_not_compared() {
+    let world = format!(
+        "type t cpu=4 price=1\npool b label.team=blue limit.nodes=1\npool r label.team=red limit.nodes=1\npod here cpu=4 select.team=blue
+         pod web cpu=1 {WEB} select.team=red spread=host:1:app=web x3"
+    );
+    hosts(&world, "1 3");
+}
+
+#[test]
+fn nobody_is_crowded_together_while_others_still_wait_to_be_served() {
+    // Zone b can have no node, but `web` crowds a only once `api` has what it needs.
+    let snapshot = world(&format!(
+        "type t cpu=2 price=1 zones=a,b\npool p need=zone:In:a\npool q need=zone:In:b limit.nodes=0
+         node n1 cpu=2 used=1 zone=a\nbound old {WEB} on=n1
+         pod web cpu=1 {WEB} spread=zone:1:app=web\npod api cpu=500m apart=host:app=web"
+    ));
+    let placed = |memory| {
+        let budget = Budget {
+            memory,
+            ..Budget::UNLIMITED
+        };
+        let plan = solve(&WhatIf::nothing_changes(&snapshot), budget);
+        (plan.unserved.len(), plan.placements.len())
+    };
+    assert_eq!((placed(1), placed(u64::MAX)), ((1, 0), (0, 2)));
+}
+
+#[test]
+fn what_memory_holds_back_is_not_crowded_into_what_stands() {
+    let snapshot = world(&format!(
+        "type t cpu=2 price=1 zones=a,b\npod web cpu=1 {WEB} spread=zone:1:app=web x2"
+    ));
+    let placed = |memory| {
+        let budget = Budget {
+            memory,
+            ..Budget::UNLIMITED
+        };
+        let plan = solve(&WhatIf::nothing_changes(&snapshot), budget);
+        (plan.openings.len(), plan.placements.len())
+    };
+    let all: Vec<_> = (0..2000).map(placed).collect();
+    assert!(all.contains(&(0, 0)) && all.contains(&(1, 1)) && all.contains(&(2, 2)));
+    assert!(all.iter().all(|(claims, pods)| claims == pods));
 }

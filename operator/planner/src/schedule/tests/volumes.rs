@@ -214,3 +214,39 @@ fn pods_with_claims_of_their_own_are_one_shape() {
     );
     assert_eq!(snapshot.pods.shapes().count(), 2);
 }
+
+#[test]
+fn a_claim_that_running_pods_share_is_attached_once() {
+    check(
+        "node n1 cpu=8 used=2 volumes.csi=2\nbound old volume=shared:csi on=n1 x2\npod a cpu=1 volume=a:csi",
+        "a -> n1",
+    );
+}
+
+#[test]
+fn shared_claims_take_their_part_of_a_nodes_limit() {
+    check(
+        "node n1 cpu=8 volumes.csi=1\nnode n2 cpu=8 volumes.csi=1\npod a cpu=2 volume=one:csi x2\npod b cpu=1 volume=two:csi x2",
+        "a-1 -> n1\na-2 -> n1\nb-1 -> n2\nb-2 -> n2",
+    );
+}
+
+#[test]
+fn pods_of_different_sizes_that_share_a_claim_share_a_new_node() {
+    hosts(
+        "type t cpu=8 price=1\nvolume-limit csi most=1\npod a cpu=2 volume=shared:csi\npod b cpu=1 volume=shared:csi",
+        "2",
+    );
+}
+
+#[test]
+fn a_shared_claim_needs_a_type_that_attaches_it() {
+    let plan = planned(
+        "type small cpu=8 price=1\ntype big cpu=8 price=2\nvolume-limit csi type=small most=0\npod web cpu=1 volume=shared:csi x2",
+    );
+    assert!(plan.contains("big/a/on-demand"), "{plan}");
+    check(
+        &format!("{THREE}volume-limit csi most=0\npod web cpu=1 volume=shared:csi x2"),
+        "web-1: VolumeLimit\nweb-2: VolumeLimit",
+    );
+}

@@ -346,7 +346,9 @@ fn offerings_of(line: &Line<'_>) -> Vec<Offering> {
     for zone in line.get("zones").unwrap_or("a").split(',') {
         for kind in line.get("ct").unwrap_or("on-demand").split(',') {
             let mut offering = Offering::new(line.name, zone, kind.parse().unwrap());
-            offering.price = line.get("price").map(|price| price.parse().unwrap());
+            let own = line.under("price").into_iter().find(|(of, _)| *of == kind);
+            let price = own.map(|(_, price)| price).or(line.get("price"));
+            offering.price = price.map(|price| price.parse().unwrap());
             if line.all("gone").any(|gone| gone == zone) {
                 offering = offering.unavailable_until(now() + jiff::SignedDuration::from_mins(3));
             }
@@ -438,9 +440,21 @@ fn claim(line: &Line<'_>) -> Claim {
         taints: line.taints(),
         requests: line.amounts(),
         offering,
-        told: None,
+        told: told(line),
         leaving: line.get("leaving").is_some(),
     }
+}
+
+/// `told.cpu=3`: what the cloud said of it, all of it for pods.
+fn told(line: &Line<'_>) -> Option<(Resources, Resources)> {
+    let words = line.under("told");
+    let said = Resources::parse(
+        [("memory", "1Ti"), ("pods", "110")]
+            .into_iter()
+            .chain(words.clone()),
+    )
+    .unwrap();
+    (!words.is_empty()).then(|| (said.clone(), said))
 }
 
 /// `x3` makes three of them: `web-1`, `web-2`, `web-3`.
@@ -459,6 +473,10 @@ fn pod(line: &Line<'_>) -> Vec<(Pod, Shape)> {
         let mut pod = Pod::pending(name.clone(), name, now());
         pod.pending = line.kind == "pod";
         pod.node = line.get("on").map(Into::into);
+        let age = line
+            .get("age")
+            .map_or(0, |minutes| minutes.parse().unwrap());
+        pod.created = now() - jiff::SignedDuration::from_mins(age);
         pod.passed_over = line
             .get("passed-over")
             .map_or(0, |times| times.parse().unwrap());
