@@ -50,6 +50,15 @@ impl Requirements {
         self.intersects(incoming)
     }
 
+    /// Does whatever meets this meet the other one too?
+    pub(crate) fn is_within(&self, other: &Self) -> bool {
+        let inside = |asked: &Requirement| {
+            let has = self.get(asked.key());
+            has.is_some_and(|has| has.intersection(asked) == *has)
+        };
+        other.iter().all(inside)
+    }
+
     /// Have all labels named by both a value in common? Labels named by one only do not matter.
     pub fn intersects(&self, incoming: &Self) -> Result<(), Conflict> {
         for asked in &incoming.0 {

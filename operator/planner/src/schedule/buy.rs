@@ -76,6 +76,7 @@ impl Run<'_> {
                 let Some(lot) = self.lots.narrow(root, *asked, goods) else {
                     continue;
                 };
+                let lot = self.decided(ask, lot);
                 for (domains, lot) in self.expanded(lot, &ask.pins) {
                     offer(&mut choices, domains, (at, lot));
                 }
@@ -296,11 +297,45 @@ impl Run<'_> {
             for (key, domain) in ask.pins.iter().zip(&choice.domains) {
                 found = found.and_then(|lot| self.lots.pin(lot, (*key, *domain), goods));
             }
-            if found.is_some() {
-                return found;
+            if let Some(lot) = found {
+                return Some(self.decided(ask, lot));
             }
         }
         None
+    }
+
+    /// Spreads that look only at some nodes have to know whether the claim will be one of them: it is made one where that
+    /// leaves a type for the pod.
+    fn decided(&mut self, ask: &Ask<'_>, lot: LotId) -> LotId {
+        let (ground, mut lot) = (self.ground, lot);
+        let Ok(stock) = &ground.stocks[self.lots.list[lot as usize].stock] else {
+            return lot;
+        };
+        for counter in &ask.wanted.counted {
+            let ways = ground.counters.ways_in(*counter, &stock.pool.taints);
+            let requirements = &self.lots.list[lot as usize].requirements;
+            if ways.iter().any(|way| requirements.is_within(way)) {
+                continue;
+            }
+            for way in ways {
+                let asked = self.lots.ask(way);
+                let inside = self.lots.narrow(lot, asked, ground.goods());
+                if let Some(inside) = inside.filter(|inside| self.suits_one(ask, *inside)) {
+                    lot = inside;
+                    break;
+                }
+            }
+        }
+        lot
+    }
+
+    fn suits_one(&self, ask: &Ask<'_>, lot: LotId) -> bool {
+        let lot = &self.lots.list[lot as usize];
+        let Ok(stock) = &self.ground.stocks[lot.stock] else {
+            return false;
+        };
+        let mut kinds = lot.ladder.iter().map(|rung| rung.kind);
+        kinds.any(|kind| stock.carries(kind, &ask.wanted.amounts, &ask.wanted.shape.ports))
     }
 
     /// The lot cut into one per combination of domains of these keys.

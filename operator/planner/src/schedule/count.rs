@@ -69,7 +69,7 @@ impl Run<'_> {
             };
             !ground
                 .counters
-                .passes(rule.counter, &lot.requirements, taints)
+                .is_within(rule.counter, &lot.requirements, taints)
                 && open.shapes.iter().any(counted)
         })
     }
@@ -97,7 +97,9 @@ impl Run<'_> {
             let taints = ground.stocks[lot.stock]
                 .as_ref()
                 .map_or(&[][..], |stock| &stock.pool.taints);
-            ground.counters.passes(counter, &lot.requirements, taints)
+            ground
+                .counters
+                .is_within(counter, &lot.requirements, taints)
         })
     }
 

@@ -128,15 +128,26 @@ impl Counters {
         self.kinds.iter().any(Option::is_some)
     }
 
-    /// Would a node with these labels and taints be looked at?
-    pub(super) fn passes(
+    /// Will a node be looked at, whatever its claim becomes within these requirements?
+    pub(super) fn is_within(
         &self,
         counter: CounterId,
         place: &Requirements,
         taints: &[Taint],
     ) -> bool {
         let filter = self.list[counter as usize].filter.as_ref();
-        filter.is_none_or(|filter| filter.passes((place, taints), Undefined::Refused))
+        filter.is_none_or(|filter| {
+            let inside = |way: &Requirements| place.is_within(way);
+            let ways = &filter.ways;
+            filter.tolerates(taints) && (ways.is_empty() || ways.iter().any(inside))
+        })
+    }
+
+    /// What a node with such taints must meet to be looked at; nothing if that does not depend on its labels.
+    pub(super) fn ways_in(&self, counter: CounterId, taints: &[Taint]) -> &[Requirements] {
+        let filter = self.list[counter as usize].filter.as_ref();
+        let filter = filter.filter(|filter| filter.tolerates(taints));
+        filter.map_or(&[], |filter| filter.ways.as_slice())
     }
 
     /// Could such a node be looked at, once all its labels are decided?
@@ -225,11 +236,14 @@ impl Counters {
 impl Filter {
     fn passes(&self, (place, taints): (&Requirements, &[Taint]), open: Undefined<'_>) -> bool {
         let fits = |way: &Requirements| place.compatible(way, open).is_ok();
+        (self.ways.is_empty() || self.ways.iter().any(fits)) && self.tolerates(taints)
+    }
+
+    fn tolerates(&self, taints: &[Taint]) -> bool {
         let tolerated = |tolerations: &Vec<Toleration>| {
             taints::first_untolerated(taints, tolerations, Preferred::Accept).is_none()
         };
-        (self.ways.is_empty() || self.ways.iter().any(fits))
-            && self.tolerations.as_ref().is_none_or(tolerated)
+        self.tolerations.as_ref().is_none_or(tolerated)
     }
 }
 

@@ -247,7 +247,6 @@ fn a_pools_requirement_and_its_label_pin_the_zone_together() {
 
 /// The claim of `any` is counted while it could still be anywhere, and then bought in the zone that `far` does not look at.
 #[test]
-#[ignore = "known: a claim whose zone is open counts for a spread that excludes one of its zones"]
 fn a_claim_that_may_come_up_where_a_spread_does_not_look_is_not_counted_too_early() {
     let text = "type t cpu=4 memory=8Gi zones=a,b reserved=a:3:2:shared reserved=c:1
         type s cpu=1 memory=1Gi zones=a price=1
