@@ -110,6 +110,7 @@ fn columns(claim: &Claim, currency: Option<&str>) -> Vec<String> {
 fn others(kind: &str, types: usize) -> String {
     match types {
         0 | 1 => kind.to_owned(),
+        2 => format!("{kind} (or 1 other)"),
         more => format!("{kind} (or {} others)", more - 1),
     }
 }
