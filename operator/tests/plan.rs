@@ -210,7 +210,7 @@ fn what_runs_is_believed_whatever_it_once_asked_for() {
     // A pending pod may not name a host; one that runs there may have, and daemons find their nodes by themselves.
     let more = [
         NODES,
-        "{apiVersion: v1, kind: Pod, metadata: {name: old}, spec: {nodeName: n1, nodeSelector: {kubernetes.io/hostname: n1}, containers: [{name: a, resources: {requests: {cpu: '2'}}}]}}",
+        "{apiVersion: v1, kind: Pod, metadata: {name: old}, spec: {nodeName: n1, nodeSelector: {kubernetes.io/hostname: n1}, affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{}]}}}, containers: [{name: a, resources: {requests: {cpu: '2'}}}]}}",
         "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: logs}, spec: {selector: {}, template: {spec: {nodeSelector: {karpenter.sh/initialized: 'true'}, containers: [{name: a, resources: {requests: {cpu: '2'}}}]}}}}",
         "{apiVersion: v1, kind: Pod, metadata: {name: new}, spec: {containers: [{name: a, resources: {requests: {cpu: '2'}}}]}}",
     ];
@@ -548,7 +548,7 @@ fn a_catalog_of_thousands_of_types_is_read_from_yaml_too() {
     let (cluster, catalog) = example("first");
     let mut text = fs::read_to_string(catalog).unwrap();
     for at in 0..6000 {
-        write!(text, "- {{name: t{at}, requirements: *linux, capacity: {{cpu: \"1\", memory: 1Gi, pods: \"9\"}}, offerings: [{{requirements: *in-a}}, {{requirements: *in-b}}]}}\n").unwrap();
+        writeln!(text, "- {{name: t{at}, requirements: *linux, capacity: {{cpu: \"1\", memory: 1Gi, pods: \"9\"}}, offerings: [{{requirements: *in-a}}, {{requirements: *in-b}}]}}").unwrap();
     }
     let path = scratch.file("catalog.yaml", text);
     let plan = planned(&cluster, &path, &[]).unwrap().plan;
