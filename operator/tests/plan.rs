@@ -246,7 +246,7 @@ fn pods_alike_but_for_their_names_have_volumes_of_their_own() {
 
 /// A document and what the complaint must contain beside the file's name.
 const BAD_OBJECTS: &[(&str, &[&str])] = &[
-    ("a: [", &["document 1", "line 1 of the document"]),
+    ("a: [", &["document 1", "its line 1, column 4"]),
     ("kind: Pod\nkind: Pod\n", &["duplicate mapping key: kind\n"]),
     ("- a\n- b\n", &["document 1", "a bare list", "kubectl"]),
     ("42\n", &["document 1", "a bare number", "kubectl"]),

@@ -244,7 +244,7 @@ fn not_yaml(said: &str) -> String {
         .strip_prefix("line ")
         .and_then(|told| told.split_once(" column "))
     {
-        Some((line, rest)) => format!("not YAML: line {line} of the document, column {rest}"),
+        Some((line, rest)) => format!("not YAML: its line {line}, column {rest}"),
         None => format!("not YAML: {told}"),
     }
 }
