@@ -210,7 +210,7 @@ fn what_runs_is_believed_whatever_it_once_asked_for() {
     // A pending pod may not name a host; one that runs there may have, and daemons find their nodes by themselves.
     let more = [
         NODES,
-        "{apiVersion: v1, kind: Pod, metadata: {name: old}, spec: {nodeName: n1, nodeSelector: {kubernetes.io/hostname: n1}, containers: [{name: a, resources: {requests: {cpu: '2'}}}]}}",
+        "{apiVersion: v1, kind: Pod, metadata: {name: old}, spec: {nodeName: n1, nodeSelector: {kubernetes.io/hostname: n1}, affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{}]}}}, containers: [{name: a, resources: {requests: {cpu: '2'}}}]}}",
         "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: logs}, spec: {selector: {}, template: {spec: {nodeSelector: {karpenter.sh/initialized: 'true'}, containers: [{name: a, resources: {requests: {cpu: '2'}}}]}}}}",
         "{apiVersion: v1, kind: Pod, metadata: {name: new}, spec: {containers: [{name: a, resources: {requests: {cpu: '2'}}}]}}",
     ];
@@ -246,9 +246,29 @@ fn pods_alike_but_for_their_names_have_volumes_of_their_own() {
 
 /// A document and what the complaint must contain beside the file's name.
 const BAD_OBJECTS: &[(&str, &[&str])] = &[
-    ("a: [", &["document 1"]),
+    ("a: [", &["document 1", "its line 1, column 4"]),
+    ("kind: Pod\nkind: Pod\n", &["duplicate mapping key: kind\n"]),
+    ("- a\n- b\n", &["document 1", "a bare list", "kubectl"]),
+    ("42\n", &["document 1", "a bare number", "kubectl"]),
+    ("[{\"kind\": \"Pod\"}]", &["document 1", "a bare list"]),
+    (
+        "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"na",
+        &["document 1, item 1", "cut off"],
+    ),
+    (
+        "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{\"apiVersion\":\"v1\",\"kind\":\"Event\"},\n",
+        &["document 1", "cut off"],
+    ),
+    (
+        "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[],\"metadata\":{",
+        &["document 1", "cut off"],
+    ),
+    (
+        "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{",
+        &["document 1", "cut off"],
+    ),
     ("{\"kind\": \"Pod\"", &["document 1"]),
-    ("just words", &["document 1"]),
+    ("just words", &["document 1", "bare text", "kubectl"]),
     ("a: 1\n---\nkind: Pod\n", &["document 1", "kind"]),
     (
         "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: 7}\n",
@@ -294,6 +314,38 @@ const BAD_OBJECTS: &[(&str, &[&str])] = &[
         "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: [{key: a, operator: Gt, values: [b]}]}}}\n",
         &["document 1", "requirements[0]"],
     ),
+    (
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {weight: -1, template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: []}}}\n",
+        &["document 1", "spec.weight", "-1", "between 1 and 100"],
+    ),
+    (
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {weight: 101, template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: []}}}\n",
+        &["document 1", "spec.weight", "101"],
+    ),
+    (
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {limits: {cpu: null}, template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: []}}}\n",
+        &["document 1", "spec.limits", "500m"],
+    ),
+    (
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: [{key: a, operator: In, values: []}]}}}\n",
+        &["document 1", "requirements[0].values", "at least one value"],
+    ),
+    (
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: [{key: a, operator: Exists, minValues: -1}]}}}\n",
+        &[
+            "document 1",
+            "requirements[0].minValues",
+            "between 1 and 50",
+        ],
+    ),
+    (
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: [{key: kubernetes.io/hostname, operator: In, values: [n]}]}}}\n",
+        &["document 1", "requirements[0].key", "restricted"],
+    ),
+    (
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: p}\nspec: {template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: [{key: karpenter.sh/nodepool, operator: In, values: [q]}]}}}\n",
+        &["document 1", "requirements[0].key", "restricted", "remove"],
+    ),
 ];
 
 #[test]
@@ -302,8 +354,11 @@ fn a_bad_object_is_named_by_file_document_and_field() {
     let (_, catalog) = example("first");
     for (text, wanted) in BAD_OBJECTS {
         let path = scratch.file("bad.yaml", text);
-        let said = planned(&path, &catalog, &[]).unwrap_err().to_string();
+        let said = planned(&path, &catalog, &[]).unwrap_err().to_string() + "\n";
         assert!(said.contains("bad.yaml"), "{said}\n{text}");
+        for ours in ["struct", "enum", "from_str", "Options"] {
+            assert!(!said.contains(ours), "{said} names what only we know");
+        }
         for word in *wanted {
             assert!(
                 said.contains(word),
@@ -315,7 +370,30 @@ fn a_bad_object_is_named_by_file_document_and_field() {
 
 /// A change to the example's catalog and what the complaint must contain.
 const BAD_CATALOGS: &[(&str, &str, &[&str])] = &[
-    ("kind: Catalog", "kind: Catalogue", &["kind"]),
+    (
+        "kind: Catalog",
+        "kind: Catalogue",
+        &["kind", "instanceTypes"],
+    ),
+    (
+        "cpu: \"2\", memory: 8Gi",
+        "cpu: null, memory: 8Gi",
+        &["instanceTypes[0].capacity.cpu", "500m"],
+    ),
+    (
+        "operator: In, values: [amd64]",
+        "operator: In, values: []",
+        &["requirements[0]", "at least one"],
+    ),
+    (
+        "  - {key: kubernetes.io/os, operator: In, values: [linux]}",
+        "  - {key: kubernetes.io/arch, operator: In, values: [arm64]}",
+        &[
+            "instanceTypes[0] (b3-8).requirements[1]",
+            "kubernetes.io/arch",
+            "excludes",
+        ],
+    ),
     (
         "name: b3-16",
         "name: b3-8",
@@ -405,6 +483,22 @@ const HOPELESS_PODS: &[(&str, &str)] = &[
     ),
     ("containers: [], nodeSelector: {\"a b\": c}", "BadTerm"),
     (
+        "containers: [], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{}]}}}",
+        "Unreadable",
+    ),
+    (
+        "containers: [], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: []}}}",
+        "Unreadable",
+    ),
+    (
+        "containers: [{name: a, ports: [{containerPort: 1, hostPort: 65536}]}]",
+        "Unreadable",
+    ),
+    (
+        "containers: [{name: a, ports: [{containerPort: 1, hostPort: -1}]}]",
+        "Unreadable",
+    ),
+    (
         "containers: [], nodeSelector: {kubernetes.io/arch: amd64}, affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/arch, operator: NotIn, values: [amd64]}]}]}}}",
         "Contradiction",
     ),
@@ -424,6 +518,118 @@ fn a_pod_that_nobody_can_serve_gets_a_reason_and_the_others_a_place() {
         assert_eq!(refusal.why[0].reason, *reason, "{spec}: {:?}", refusal.why);
         assert_eq!(plan.totals.placed, 4, "{spec}");
     }
+}
+
+#[test]
+fn an_empty_catalog_file_is_told_what_to_write() {
+    let scratch = Scratch::new("nothing");
+    let (cluster, _) = example("first");
+    let path = scratch.file("nothing.yaml", "# to be written\n");
+    let said = planned(&cluster, &path, &[]).unwrap_err().to_string();
+    assert!(said.contains("nothing.yaml"), "{said}");
+    assert!(said.contains("kind: Catalog"), "{said}");
+    let path = scratch.file("picture.yaml", b"\xff\xd8\xff\xe0");
+    for said in [
+        planned(&cluster, &path, &[]).unwrap_err().to_string(),
+        planned(&path, &cluster, &[]).unwrap_err().to_string(),
+    ] {
+        assert!(
+            said.contains("picture.yaml") || said.contains("cluster.yaml"),
+            "{said}"
+        );
+        assert!(!said.contains("stream"), "{said}");
+    }
+}
+
+#[test]
+fn a_catalog_of_thousands_of_types_is_read_from_yaml_too() {
+    use std::fmt::Write;
+    let scratch = Scratch::new("thousands");
+    let (cluster, catalog) = example("first");
+    let mut text = fs::read_to_string(catalog).unwrap();
+    for at in 0..6000 {
+        writeln!(text, "- {{name: t{at}, requirements: *linux, capacity: {{cpu: \"1\", memory: 1Gi, pods: \"9\"}}, offerings: [{{requirements: *in-a}}, {{requirements: *in-b}}]}}").unwrap();
+    }
+    let path = scratch.file("catalog.yaml", text);
+    let plan = planned(&cluster, &path, &[]).unwrap().plan;
+    assert_eq!(plan.totals.placed, 4);
+}
+
+#[test]
+fn what_is_probably_not_meant_is_warned_of() {
+    let scratch = Scratch::new("doubts");
+    let (cluster, catalog) = example("first");
+    let warned = |objects: &Path, catalog: &Path| planned(objects, catalog, &[]).unwrap().warnings;
+    assert_eq!(
+        warned(&scratch.file("empty.yaml", ""), &catalog),
+        ["the input holds no object"]
+    );
+    assert!(
+        warned(&scratch.file("blank.yaml", "null\n---\n~\n"), &catalog)[0].contains("no object")
+    );
+    let text = fs::read_to_string(&catalog).unwrap() + "pools: {defualt: [b3-8]}\n";
+    let typo = scratch.file("catalog.yaml", text);
+    assert!(warned(&cluster, &typo)[0].contains("defualt"));
+    let text = fs::read_to_string(&cluster).unwrap();
+    let fixed = scratch.file(
+        "fixed.yaml",
+        text.replacen("spec:\n", "spec:\n  replicas: 3\n", 1),
+    );
+    assert!(warned(&fixed, &catalog)[0].contains("spec.replicas"));
+}
+
+#[test]
+fn items_of_a_yaml_list_may_point_at_one_another() {
+    let scratch = Scratch::new("anchors");
+    let (_, catalog) = example("first");
+    let list = "apiVersion: v1
+kind: List
+items:
+- apiVersion: karpenter.sh/v1
+  kind: NodePool
+  metadata: {name: default}
+  spec:
+    template:
+      spec:
+        nodeClassRef: {group: g, kind: k, name: n}
+        requirements: []
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: one}
+  spec: &spec
+    containers: [{name: a, resources: {requests: &requests {cpu: \"1\"}}}]
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: two}
+  spec: *spec
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: three}
+  spec: {containers: [{name: b, resources: {requests: *requests}}]}
+";
+    let path = scratch.file("list.yaml", list);
+    let plan = planned(&path, &catalog, &[]).unwrap().plan;
+    assert_eq!(plan.claims[0].pods.len(), 3);
+    assert_eq!(plan.claims[0].requests["cpu"], "3");
+    let path = scratch.file("gone.yaml", format!("{list}- *nothing\n"));
+    let said = planned(&path, &catalog, &[]).unwrap_err().to_string();
+    assert!(said.contains("document 1, item 5"), "{said}");
+}
+
+#[test]
+fn yaml_documents_may_begin_on_the_line_of_their_separator() {
+    let scratch = Scratch::new("separators");
+    let (cluster, catalog) = example("first");
+    let text = fs::read_to_string(&cluster).unwrap();
+    let expected = planned(&cluster, &catalog, &[]).unwrap().plan.to_json();
+    let more = format!(
+        "%YAML 1.2\n---\n{text}\n--- {{apiVersion: v1, kind: Namespace, metadata: {{name: a}}}}\n"
+    );
+    let path = scratch.file("more.yaml", more);
+    assert_eq!(
+        planned(&path, &catalog, &[]).unwrap().plan.to_json(),
+        expected
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use crds::karpenter::{NodeClaim, NodePool};
+use crds::validate::node_pool;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1;
 use planner::snapshot::{Claim, Node, Pool, PoolState, Shape};
@@ -130,6 +131,27 @@ pub fn pool(raw: &NodePool) -> Result<Pool, Misread> {
     super::amounts(raw.spec.limits.as_ref())
         .and_then(not_negative)
         .map_err(|bad| Misread::new(format!("spec.limits.{}", bad.name), bad.cause))?;
+    let weight = raw.spec.weight.unwrap_or(1);
+    if !(1..=100).contains(&weight) {
+        let said = format!("{weight} is not between 1 and 100");
+        return Err(Misread::new("spec.weight", said));
+    }
+    let wanted = template.requirements.iter().map(|one| one.min_values);
+    for (at, wanted) in wanted.enumerate() {
+        if let Some(wanted) = wanted.filter(|wanted| !(1..=50).contains(wanted)) {
+            let field = format!("spec.template.spec.requirements[{at}].minValues");
+            return Err(Misread::new(
+                field,
+                format!("{wanted} is not between 1 and 50"),
+            ));
+        }
+    }
+    if let Some(found) = node_pool::findings(&raw.spec).into_iter().next() {
+        return Err(Misread::new(
+            found.field,
+            format!("{}; {}", found.problem, found.fix),
+        ));
+    }
     let mut pool = super::pool::pool(raw);
     if matches!(pool.state, PoolState::NotReady { .. })
         && raw.metadata.deletion_timestamp.is_none()

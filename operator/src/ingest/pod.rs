@@ -1,5 +1,7 @@
 //! What does a pod ask for?
 
+mod meaningless;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -203,6 +205,9 @@ fn alone(spec: &PodSpec, terms: Terms<'_>) -> Shape {
         }
     }
     affinity(spec, terms, &mut shape);
+    if matches!(terms, Terms::Checked(_)) {
+        shape.unreadable.extend(meaningless::whys(spec));
+    }
     shape.tolerations = tolerations(spec);
     shape.ports = ports(spec);
     shape
@@ -236,7 +241,7 @@ fn affinity(spec: &PodSpec, terms: Terms<'_>, shape: &mut Shape) {
                 Err(why) => shape.unreadable.push(why),
             }
         }
-        // An empty term matches nothing; a list of only such terms is refused by the API server.
+        // An empty term matches nothing; of a pod with only such terms `meaningless` speaks.
         if !asked.is_empty() {
             shape.terms.push(asked);
         }

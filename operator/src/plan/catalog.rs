@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::field::typed;
-use super::read::parse;
+use super::read::{parse, unreadable};
 use super::trouble::{Place, Trouble};
 use crate::ingest::file::not_negative;
 
@@ -109,7 +109,7 @@ pub(super) struct Goods {
 }
 
 pub(super) fn read(path: &Path, now: Timestamp) -> Result<Goods, Trouble> {
-    let text = fs::read_to_string(path).map_err(|error| Trouble::file(path, error.to_string()))?;
+    let text = fs::read_to_string(path).map_err(|error| Trouble::file(path, unreadable(&error)))?;
     let place = Place {
         file: path.display().to_string(),
         document: 1,
@@ -122,18 +122,22 @@ pub(super) fn read(path: &Path, now: Timestamp) -> Result<Goods, Trouble> {
         text.into_bytes()
     } else {
         let value = parse(&text).map_err(|said| wrong(String::new(), said))?;
+        if value.is_null() {
+            return Err(wrong(String::new(), format!("empty; {A_CATALOG}")));
+        }
         serde_json::to_vec(&value).map_err(|e| wrong(String::new(), e.to_string()))?
     };
     let file: CatalogFile = typed(&text).map_err(|(field, said)| wrong(field, said))?;
     goods(&file, &place, now).map_err(|(field, said)| wrong(field, said))
 }
 
+const A_CATALOG: &str = "write apiVersion: joiner.dev/v1alpha1, kind: Catalog and instanceTypes";
+
 type Wrong = (String, String);
 
 fn goods(file: &CatalogFile, place: &Place, now: Timestamp) -> Result<Goods, Wrong> {
     if file.api_version != "joiner.dev/v1alpha1" || file.kind != "Catalog" {
-        let said = "not a catalog; write apiVersion: joiner.dev/v1alpha1 and kind: Catalog";
-        return Err(("kind".to_owned(), said.to_owned()));
+        return Err(("kind".to_owned(), format!("not a catalog; {A_CATALOG}")));
     }
     let mut goods = Goods {
         currency: file.currency.clone(),
@@ -198,18 +202,32 @@ fn amounts(list: &BTreeMap<String, Amount>, field: &str) -> Result<Resources, Wr
 fn requirements(list: &[Asked], field: &str) -> Result<Requirements, Wrong> {
     let mut all = Requirements::new();
     for (at, one) in list.iter().enumerate() {
-        let read = requirement(one).map_err(|said| (format!("{field}[{at}]"), said))?;
+        let wrong = |said| (format!("{field}[{at}]"), said);
+        let read = requirement(one).map_err(wrong)?;
+        if all
+            .get(read.key())
+            .is_some_and(|before| !before.has_intersection(&read))
+        {
+            let said = format!(
+                "excludes what was said of {} before; keep one of them",
+                read.key()
+            );
+            return Err(wrong(said));
+        }
         all.add(read);
     }
     Ok(all)
 }
 
 fn requirement(one: &Asked) -> Result<Requirement, String> {
-    let operator: Operator = one
-        .operator
-        .parse()
-        .map_err(|()| format!("operator {:?} is unknown", one.operator))?;
+    let operator: Operator = one.operator.parse().map_err(|()| {
+        let known = "In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte or Lte";
+        format!("operator {:?} is unknown; write {known}", one.operator)
+    })?;
     let values: Vec<&str> = one.values.iter().map(String::as_str).collect();
+    if operator == Operator::In && values.is_empty() {
+        return Err("operator In has no values; list at least one".to_owned());
+    }
     Requirement::new(&one.key, operator, &values).map_err(|bad| bad.to_string())
 }
 
@@ -285,6 +303,12 @@ impl Amount {
 }
 
 impl Goods {
+    /// Pools of `pools:` that nobody has heard of.
+    pub(super) fn strangers<'g>(&'g self, known: &'g BTreeSet<&str>) -> Vec<&'g str> {
+        let named = self.pools.keys().map(String::as_str);
+        named.filter(|pool| !known.contains(pool)).collect()
+    }
+
     /// The name under which a pool's class finds its catalog: pools that see a part have one of their own.
     pub(super) fn class_for(&self, pool: &str, class: &ClassRef) -> ClassRef {
         if self.pools.contains_key(pool) {

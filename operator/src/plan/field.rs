@@ -10,14 +10,40 @@ use serde::de::DeserializeOwned;
 pub(super) fn typed<T: DeserializeOwned>(text: &[u8]) -> Result<T, (String, String)> {
     serde_json::from_slice(text).map_err(|error| {
         let field = at(text, error.line(), error.column());
-        (field, without_position(&error.to_string()))
+        let said = if error.is_eof() {
+            "it ends in the middle; is the file cut off?".to_owned()
+        } else {
+            in_plain_words(&without_position(&error.to_string()))
+        };
+        (field, said)
     })
+}
+
+/// Names of our types mean nothing to who wrote the file.
+fn in_plain_words(said: &str) -> String {
+    let quantity = ["enum Quantity", "enum Amount", "expected Quantity"];
+    if quantity.iter().any(|name| said.ends_with(name)) {
+        return "no quantity; write a number with an optional suffix such as 500m, 2 or 1.5Gi"
+            .into();
+    }
+    let said = said.replace("expected struct CatalogFile", "expected a catalog");
+    let length = said.chars().count();
+    if length <= LONGEST {
+        return said;
+    }
+    // Whole values are quoted, however long they are; what was expected stands at the end.
+    let head = said.chars().take(LONGEST / 2);
+    let tail = said.chars().skip(length - LONGEST / 2);
+    head.chain(" … ".chars()).chain(tail).collect()
 }
 
 /// ` at line 1 column 30` means nothing to who wrote YAML, or one of many documents.
 fn without_position(said: &str) -> String {
     said.split(" at line ").next().unwrap_or(said).to_owned()
 }
+
+/// Of what the reader says, in letters.
+const LONGEST: usize = 300;
 
 enum Inside {
     Object { key: Option<String> },
@@ -112,6 +138,14 @@ mod tests {
         let (found, said) = typed::<Pod>(text.as_bytes()).unwrap_err();
         assert_eq!(found, field, "{said}");
         assert!(!said.contains("column"), "{said}");
+    }
+
+    #[test]
+    fn a_long_value_is_not_quoted_in_full() {
+        let text = format!(r#"{{"spec":"{}"}}"#, "é".repeat(5000));
+        let (_, said) = typed::<Pod>(text.as_bytes()).unwrap_err();
+        assert!(said.chars().count() < 400, "{said}");
+        assert!(said.ends_with("expected PodSpec"), "{said}");
     }
 
     #[test]

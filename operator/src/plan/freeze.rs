@@ -1,6 +1,6 @@
 //! How does everything that was read become one snapshot?
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -41,6 +41,7 @@ pub(super) fn freeze(
         guard: None,
         ..Options::default()
     };
+    warnings.extend(about_pools(&all, goods));
     judge_classes(&mut all);
     let mut in_use: BTreeMap<ClassRef, Arc<str>> = BTreeMap::new();
     for seen in std::mem::take(&mut all.pools) {
@@ -63,11 +64,31 @@ pub(super) fn freeze(
 }
 
 fn passed_by(all: &Gathered) -> Vec<String> {
+    if all.documents == 0 {
+        return vec!["the input holds no object".to_owned()];
+    }
     let one = |(kind, count): (&String, &usize)| {
         let objects = if *count == 1 { "object" } else { "objects" };
         format!("passed by, because a plan does not look at them: {count} {objects} of kind {kind}")
     };
     all.passed_by.iter().map(one).collect()
+}
+
+/// Pools that will buy nothing, and entries of the catalog that are for none.
+fn about_pools(all: &Gathered, goods: &Goods) -> Vec<String> {
+    let fixed = all.pools.iter().map(|seen| &seen.pool);
+    let fixed = fixed.filter(|pool| pool.state == PoolState::Fixed);
+    let names: BTreeSet<&str> = all.pools.iter().map(|seen| &*seen.pool.name).collect();
+    let strangers = goods.strangers(&names).into_iter();
+    fixed
+        .map(|pool| {
+            let name = &pool.name;
+            format!("NodePool {name} has as many nodes as its spec.replicas says: nothing is bought for it")
+        })
+        .chain(strangers.map(|pool| {
+            format!("the catalog's pools name {pool}, but there is no such NodePool in the input")
+        }))
+        .collect()
 }
 
 /// Without any class in the input every class is ready; with some, those that are missing or say no are not.
@@ -150,8 +171,9 @@ fn pods(all: &Gathered, nodes: &mut [Node], warnings: &mut Vec<String>) -> Pods 
     let pods = rooms.settle(&all.pods, &PassedOver::new());
     let lost = rooms.lost();
     if lost > 0 {
+        let pods = if lost == 1 { "pod is" } else { "pods are" };
         warnings.push(format!(
-            "{lost} pods are on nodes that are not in the input and were left out"
+            "{lost} {pods} on nodes that are not in the input and left out"
         ));
     }
     pods

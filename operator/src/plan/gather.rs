@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolume, PersistentVo
 use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 use planner::snapshot::Daemon;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::field::typed;
 use super::read::Document;
@@ -34,6 +34,8 @@ pub(super) struct Gathered {
     pub(super) storage: Storage,
     /// By node.
     pub(super) volume_limits: HashMap<Arc<str>, volume::Limits>,
+    /// How many objects were met, whatever they mean.
+    pub(super) documents: usize,
     /// Kinds that mean nothing here, and how often each was met.
     pub(super) passed_by: BTreeMap<String, usize>,
     names: HashSet<(&'static str, Arc<str>)>,
@@ -62,6 +64,7 @@ impl Gathered {
             namespaces: Vec::new(),
             storage: Storage::default(),
             volume_limits: HashMap::new(),
+            documents: 0,
             passed_by: BTreeMap::new(),
             names: HashSet::new(),
             reader,
@@ -71,6 +74,11 @@ impl Gathered {
 
     /// Takes one object in, or says what is wrong with it.
     pub(super) fn add(&mut self, document: &Document) -> Result<(), Trouble> {
+        if let Some(other) = instead_of_an_object(&document.text) {
+            let said = format!("{other}; write Kubernetes objects, as kubectl prints them");
+            return Err(self.trouble(document, "", said));
+        }
+        self.documents += 1;
         let what = match at_the_head(&document.text) {
             Some(what) => what,
             None => self.read(document)?,
@@ -87,15 +95,17 @@ impl Gathered {
             ("", "PersistentVolumeClaim" | "PersistentVolume")
             | ("storage.k8s.io", "StorageClass" | "CSINode") => self.storage(document, &kind),
             // Read by nobody here: a plan evicts no pod, and what preempts whom is kube-scheduler's to say.
-            ("scheduling.k8s.io", "PriorityClass") | ("policy", "PodDisruptionBudget") => Ok(()),
+            ("scheduling.k8s.io", "PriorityClass") | ("policy", "PodDisruptionBudget") => {
+                self.whole(document)
+            }
             ("apps", "DaemonSet") => self.daemon(document),
             ("karpenter.sh", "NodePool") => self.pool(document),
             ("karpenter.sh", "NodeClaim") => self.claim(document),
             (group, kind) if file::is_class(group, kind) => self.class(document, group, kind),
-            ("", kind) if kind.ends_with("List") => Ok(()),
+            ("", kind) if kind.ends_with("List") => self.whole(document),
             (_, kind) => {
                 *self.passed_by.entry(kind.to_owned()).or_default() += 1;
-                Ok(())
+                self.whole(document)
             }
         }
     }
@@ -255,6 +265,11 @@ impl Gathered {
         Ok(())
     }
 
+    /// What nobody reads may still be cut off, and more with it.
+    fn whole(&self, document: &Document) -> Result<(), Trouble> {
+        self.read::<IgnoredAny>(document).map(drop)
+    }
+
     #[allow(clippy::unused_self, reason = "reads beside its siblings")]
     fn read<T: DeserializeOwned>(&self, document: &Document) -> Result<T, Trouble> {
         typed(&document.text)
@@ -291,6 +306,17 @@ impl Gathered {
 
 fn in_default() -> String {
     "default".to_owned()
+}
+
+/// What a document holds, if not an object.
+fn instead_of_an_object(text: &[u8]) -> Option<&'static str> {
+    match text.trim_ascii_start().first()? {
+        b'{' => None,
+        b'[' => Some("a bare list"),
+        b'"' => Some("bare text"),
+        b'0'..=b'9' | b'-' => Some("a bare number"),
+        _ => Some("no object"),
+    }
 }
 
 /// Most texts begin with both: then nobody has to read all of one to know what it is.

@@ -119,12 +119,14 @@ impl State {
     }
 
     fn rest(&mut self) -> Option<Piece> {
-        let mut text = std::mem::take(&mut self.text);
-        if let Some((shell, _)) = self.list.take() {
-            text = shell;
-        }
+        let text = std::mem::take(&mut self.text);
+        let list = self.list.take();
         *self = Self::default();
-        (!text.is_empty()).then_some(Piece::Object(text))
+        match (text.is_empty(), list) {
+            (true, Some((shell, _))) => Some(Piece::Shell(shell)),
+            (false, Some((_, kind))) => Some(Piece::Item(text, kind)),
+            (empty, None) => (!empty).then_some(Piece::Object(text)),
+        }
     }
 
     fn opens_items(&self) -> bool {
@@ -196,7 +198,8 @@ mod tests {
     #[test]
     fn what_is_cut_off_is_given_out_to_be_complained_about() {
         assert_eq!(split("{\"a\":"), ["{\"a\":"]);
-        assert_eq!(split("{\"items\":[{\"a\""), ["{\"items\":["]);
+        assert_eq!(split("{\"items\":[{\"a\""), ["item {\"a\""]);
+        assert_eq!(split("{\"items\":[{},"), ["item {}", "shell {\"items\":["]);
         assert_eq!(split("}{\"a\":1}"), ["}", "{\"a\":1}"]);
     }
 }

@@ -34,10 +34,31 @@ pub use trouble::Trouble;
 use crate::args::{MinValues, Preferences};
 use crate::snapshot::meaning::Reader;
 
+const TAUGHT: &str = "\
+Example, for a cluster as it is:
+  kubectl get pods,nodes,nodepools,nodeclaims,daemonsets,pvc,pv,storageclasses,csinodes,namespaces -A -o json |
+    joiner plan -f - --catalog catalog.yaml
+
+A catalog with one instance type:
+  apiVersion: joiner.dev/v1alpha1
+  kind: Catalog
+  instanceTypes:
+  - name: b3-8
+    capacity: {cpu: \"2\", memory: 8Gi, pods: \"110\"}
+    overhead: {cpu: 100m, memory: 410Mi}
+    offerings:
+    - requirements:
+      - {key: topology.kubernetes.io/zone, operator: In, values: [gra-a]}
+      - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+      price: 0.0465
+
+Exit code 0: every pod has a place. 1: bad input. 2: a plan with refusals.";
+
 /// Reads objects as `kubectl get … -o yaml` prints them and a catalog of what can be bought, and prints the plan.
 ///
 /// Exit code 0: every pod has a place. 1: bad input. 2: a plan with refusals.
 #[derive(Debug, Clone, Parser)]
+#[command(after_help = TAUGHT)]
 pub struct Asked {
     /// File or folder with objects (YAML, JSON, JSON lines, Lists); - is standard input. Can be given several times.
     #[arg(short = 'f', long = "filename", required = true, value_name = "PATH")]
@@ -45,6 +66,7 @@ pub struct Asked {
     /// File with the instance types and offerings that can be bought.
     #[arg(long, value_name = "FILE")]
     pub catalog: PathBuf,
+    /// A table for people, or JSON for programs.
     #[arg(short, long, value_enum, default_value = "table")]
     pub output: Output,
     /// The time the plan is made for, such as 2026-01-01T00:00:00Z. Absent: now.
@@ -53,6 +75,7 @@ pub struct Asked {
     /// Whether preferences of pods are tried before they are given up.
     #[arg(long, value_enum, default_value = "Respect", ignore_case = true)]
     pub preference_policy: Preferences,
+    /// Where a pool asks for more values (minValues) than can be had: refuse, or take what there is.
     #[arg(long, value_enum, default_value = "strict", ignore_case = true)]
     pub min_values_policy: MinValues,
     /// kube-scheduler's configuration file: its default topology constraints apply to pods that have none.

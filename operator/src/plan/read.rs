@@ -147,18 +147,23 @@ fn from_json(path: &Path, from: impl BufRead, take: Take<'_>) -> Result<(), Trou
 fn from_yaml(path: &Path, from: impl BufRead, take: Take<'_>) -> Result<(), Trouble> {
     let mut pieces = yaml::Pieces::new(from);
     let mut counter = Counter::new(path);
+    let mut anchors = Anchors::default();
     loop {
         let piece = pieces
             .next()
-            .map_err(|error| Trouble::new(counter.place.clone(), "", error.to_string()))?;
-        let (place, text, kind) = match piece {
+            .map_err(|error| Trouble::new(counter.place.clone(), "", unreadable(&error)))?;
+        let (place, value, kind) = match piece {
             None => return Ok(()),
-            Some(yaml::Piece::Item(text, kind)) => (counter.item(), text, kind),
+            Some(yaml::Piece::Item(text, kind)) => (counter.item(), anchors.item(&text), kind),
             Some(yaml::Piece::Document(text) | yaml::Piece::Shell(text)) => {
-                (counter.document(), text, None)
+                anchors = Anchors::default();
+                (counter.document(), parse(&text), None)
             }
         };
-        let value = parse(&text).map_err(|said| Trouble::new(place.clone(), "", said))?;
+        let value = value.map_err(|said| Trouble::new(place.clone(), "", said))?;
+        if value.is_null() {
+            continue;
+        }
         for (place, value) in items(place, value) {
             let text = serde_json::to_vec(&value)
                 .map_err(|error| Trouble::new(place.clone(), "", error.to_string()))?;
@@ -168,14 +173,80 @@ fn from_yaml(path: &Path, from: impl BufRead, take: Take<'_>) -> Result<(), Trou
     }
 }
 
+/// Items of a List that later items of it may point at: `&name` here, `*name` there.
+#[derive(Default)]
+struct Anchors {
+    /// As a list of their own.
+    items: String,
+}
+
+impl Anchors {
+    fn item(&mut self, text: &str) -> Result<Value, String> {
+        let alone = parse(text);
+        let item = if alone.is_err() && !self.items.is_empty() {
+            let together = parse(&format!("{}-\n{text}", self.items));
+            let last = together.ok().and_then(|mut all| all.as_array_mut()?.pop());
+            last.map_or(alone, Ok)
+        } else {
+            alone
+        };
+        if has_anchor(text) {
+            self.items.push_str("-\n");
+            self.items.push_str(text);
+        }
+        item
+    }
+}
+
+fn has_anchor(text: &str) -> bool {
+    let begins_name = |rest: &str| rest.starts_with(|first: char| first.is_alphanumeric());
+    let mut marks = text.match_indices(" &");
+    marks.any(|(at, mark)| begins_name(&text[at + mark.len()..]))
+}
+
+/// Why bytes are no text.
+pub(super) fn unreadable(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::InvalidData => "not text in UTF-8; write YAML or JSON".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
 pub(super) fn parse(text: &str) -> Result<Value, String> {
-    // `n` and `no` are names like any other; only `true` and `false` are not.
-    let options = serde_saphyr::options! { strict_booleans: true };
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        let said = error.to_string();
-        let first = said.lines().next().unwrap_or_default();
-        format!("not YAML: {first}")
-    })
+    let options = serde_saphyr::options! {
+        // `n` and `no` are names like any other; only `true` and `false` are not.
+        strict_booleans: true,
+        // A catalog of thousands of types that share a few anchors is no attack.
+        budget: serde_saphyr::budget! {
+            max_events: 100_000_000,
+            max_nodes: 50_000_000,
+            max_total_scalar_bytes: 4 << 30,
+            max_aliases: 1_000_000,
+            enforce_alias_anchor_ratio: false,
+        },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 5_000_000 },
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| not_yaml(&error.to_string()))
+}
+
+/// The first line, without what only means something to who wrote the reader.
+fn not_yaml(said: &str) -> String {
+    let first = said.lines().next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    let told = first.split(", set ").next().unwrap_or(first);
+    let told = told.split("; use from_str").next().unwrap_or(told);
+    let told = told.replace("rejected by the configured policy", "is no number");
+    let told = match told.split_once("budget breached") {
+        Some((place, _)) => format!("{place}nested too deep, or too large"),
+        None => told,
+    };
+    match told
+        .strip_prefix("line ")
+        .and_then(|told| told.split_once(" column "))
+    {
+        Some((line, rest)) => format!("not YAML: its line {line}, column {rest}"),
+        None => format!("not YAML: {told}"),
+    }
 }
 
 /// A List that was written in one line was not split before.

@@ -95,7 +95,7 @@ fn columns(claim: &Claim, currency: Option<&str>) -> Vec<String> {
     };
     let requests = ["cpu", "memory"]
         .iter()
-        .filter_map(|name| Some(format!("{name} {}", claim.requests.get(*name)?)));
+        .filter_map(|name| Some(format!("{name} {}", rounded(claim.requests.get(*name)?))));
     vec![
         claim.pool.clone(),
         others(kind, claim.instance_types.len()),
@@ -107,9 +107,25 @@ fn columns(claim: &Claim, currency: Option<&str>) -> Vec<String> {
     ]
 }
 
+/// Up to whole mebibytes, where there are any: nobody reads 704857600 or 2446150Ki.
+fn rounded(quantity: &str) -> String {
+    let bytes = match quantity.strip_suffix("Ki") {
+        Some(kibibytes) => kibibytes
+            .parse::<u64>()
+            .ok()
+            .and_then(|one| one.checked_mul(1 << 10)),
+        None => quantity.parse().ok(),
+    };
+    match bytes {
+        Some(bytes) if bytes >= 1 << 20 => format!("{}Mi", bytes.div_ceil(1 << 20)),
+        _ => quantity.to_owned(),
+    }
+}
+
 fn others(kind: &str, types: usize) -> String {
     match types {
         0 | 1 => kind.to_owned(),
+        2 => format!("{kind} (or 1 other)"),
         more => format!("{kind} (or {} others)", more - 1),
     }
 }
@@ -269,6 +285,26 @@ mod tests {
     #[case("default/lonely", "default/lonely")]
     fn pods_of_one_workload_are_one_word(#[case] pod: &str, #[case] expected: &str) {
         assert_eq!(workload(pod), expected);
+    }
+
+    #[rstest]
+    #[case("704857600", "673Mi")]
+    #[case("2446150Ki", "2389Mi")]
+    #[case("7296Mi", "7296Mi")]
+    #[case("1023Ki", "1023Ki")]
+    #[case("3", "3")]
+    #[case("1500m", "1500m")]
+    #[case("99999999999999999999Ki", "99999999999999999999Ki")]
+    fn quantities_are_rounded_up_to_what_people_read(#[case] quantity: &str, #[case] shown: &str) {
+        assert_eq!(rounded(quantity), shown);
+    }
+
+    #[rstest]
+    #[case(1, "a")]
+    #[case(2, "a (or 1 other)")]
+    #[case(3, "a (or 2 others)")]
+    fn other_types_are_counted(#[case] types: usize, #[case] shown: &str) {
+        assert_eq!(others("a", types), shown);
     }
 
     #[test]

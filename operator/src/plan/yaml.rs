@@ -15,6 +15,8 @@ pub(super) enum Piece {
 pub(super) struct Pieces<R> {
     from: R,
     document: String,
+    /// What stood behind a separator.
+    carried: Option<String>,
     list: Option<List>,
     /// A separator was read, or the end.
     ended: bool,
@@ -35,6 +37,7 @@ impl<R: BufRead> Pieces<R> {
         Self {
             from,
             document: String::new(),
+            carried: None,
             list: None,
             ended: false,
             finished: false,
@@ -51,11 +54,12 @@ impl<R: BufRead> Pieces<R> {
             if self.finished {
                 return Ok(None);
             }
-            let mut line = String::new();
-            if self.from.read_line(&mut line)? == 0 {
+            let mut line = self.carried.take().unwrap_or_default();
+            if line.is_empty() && self.from.read_line(&mut line)? == 0 {
                 (self.ended, self.finished) = (true, true);
-            } else if is_separator(&line) {
+            } else if let Some(behind) = behind_separator(&line) {
                 self.ended = true;
+                self.carried = (!behind.is_empty()).then(|| behind.to_owned());
             } else if let Some(piece) = self.eat(&line) {
                 return Ok(Some(piece));
             }
@@ -64,6 +68,9 @@ impl<R: BufRead> Pieces<R> {
 
     fn eat(&mut self, line: &str) -> Option<Piece> {
         let Some(list) = &mut self.list else {
+            if line.starts_with('%') && is_blank(&self.document) {
+                return None; // a directive: `%YAML 1.2`
+            }
             self.document.push_str(line);
             if line.trim_end() == "items:" {
                 self.list = Some(List {
@@ -106,10 +113,7 @@ impl<R: BufRead> Pieces<R> {
         }
         self.ended = false;
         let document = std::mem::take(&mut self.document);
-        let blank = document
-            .lines()
-            .all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
-        if blank {
+        if is_blank(&document) {
             return None;
         }
         let shell = document.lines().any(|line| line.trim_end() == "items:");
@@ -128,9 +132,20 @@ impl List {
     }
 }
 
-fn is_separator(line: &str) -> bool {
-    let line = line.trim_end();
-    line == "..." || line == "---" || line.starts_with("--- #")
+/// A document may begin on the line of its separator; `None` if there is no separator.
+fn behind_separator(line: &str) -> Option<&str> {
+    if line.trim_end() == "..." {
+        return Some("");
+    }
+    let behind = line.strip_prefix("---")?;
+    let separates = behind.is_empty() || behind.starts_with(char::is_whitespace);
+    separates.then(|| behind.trim_start())
+}
+
+/// Holds nothing, or comments only.
+fn is_blank(document: &str) -> bool {
+    let mut lines = document.lines().map(str::trim_start);
+    lines.all(|line| line.is_empty() || line.starts_with('#'))
 }
 
 /// `kind: PodList` before the items says what they are; a plain `List` does not.
@@ -162,6 +177,14 @@ mod tests {
         assert_eq!(
             split("# head\n---\na: 1\n---\n\n---\nb: |\n  ---\n"),
             ["a: 1\n", "b: |\n  ---\n"]
+        );
+    }
+
+    #[test]
+    fn a_document_may_begin_on_the_line_of_its_separator_or_behind_a_directive() {
+        assert_eq!(
+            split("%YAML 1.2\n---\na: 1\n--- {b: 2}\n--- # c\nc: 3\n---d: 4\n...\n"),
+            ["a: 1\n", "{b: 2}\n", "# c\nc: 3\n---d: 4\n"]
         );
     }
 
