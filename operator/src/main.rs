@@ -9,7 +9,10 @@ use runtime::tls;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<ExitCode> {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return Ok(misread(&error)),
+    };
     tls::install_provider();
     match args.command {
         Command::Run(run) => Box::pin(wire::run(*run)).await?,
@@ -19,4 +22,15 @@ async fn main() -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Help is no failure; a wrong word is bad input, and `joiner plan` keeps 2 for a plan with refusals.
+fn misread(error: &clap::Error) -> ExitCode {
+    // Nobody is left to tell when the terminal is gone.
+    let _ = error.print();
+    if error.use_stderr() {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
 }

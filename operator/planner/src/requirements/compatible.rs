@@ -80,8 +80,9 @@ impl Requirements {
     fn hint(&self, key: &str, undefined: Undefined<'_>) -> Option<Text> {
         let tail = |key: &str| key.rsplit_once('/').map(|(_, tail)| tail.to_owned());
         let mine = tail(key);
+        // A letter or two stand in every label.
         let similar = |known: &str| {
-            !key.is_empty() && (known.contains(key) || (mine.is_some() && tail(known) == mine))
+            (key.len() > 2 && known.contains(key)) || (mine.is_some() && tail(known) == mine)
         };
         let well_known: Vec<&str> = match undefined {
             Undefined::Refused => Vec::new(),

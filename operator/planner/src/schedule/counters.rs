@@ -33,6 +33,18 @@ enum Scope {
     Names(Vec<Text>),
 }
 
+impl Scope {
+    fn both(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::All, one) | (one, Self::All) => one,
+            (Self::Names(mut names), Self::Names(others)) => {
+                names.retain(|name| others.contains(name));
+                Self::Names(names)
+            }
+        }
+    }
+}
+
 /// Only nodes that pass are looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Filter {
@@ -268,6 +280,8 @@ fn own_terms(shape: &Shape, snapshot: &Snapshot, domains: &Domains, found: &mut 
                 .selector
                 .zip(expressions)
                 .map(|(mine, theirs)| mine.and(theirs.iter().cloned()));
+            let theirs = scope(other, &shape.namespace, &snapshot.namespaces);
+            counter.scope = counter.scope.both(theirs);
         }
         counter
     });

@@ -94,8 +94,11 @@ fn carrying(run: &Run<'_>, stock: &Stock<'_>, till: &Till, open: &Open) -> Fixed
     let mut set = FixedBitSet::with_capacity(ladder.len());
     let rungs = ladder.iter().enumerate().skip(open.rung);
     for (at, rung) in rungs.filter(|(_, rung)| rung.reserve == open.reserve) {
+        // Only the first is tried: what minValues need stays on the list, whatever others have taken of the limits since.
         let fits = stock.carries(rung.kind, &open.total, &open.ports)
-            && (!stock.limited || till.within_limits(&stock.capacity[rung.kind], &open.held));
+            && (!stock.limited
+                || run.lots.list[open.lot as usize].has_min_values
+                || till.within_limits(&stock.capacity[rung.kind], &open.held));
         set.set(at, fits);
     }
     // The one it was given to is always among them.

@@ -27,6 +27,10 @@ pub(super) struct Run<'g> {
     pub(super) preferences: PreferencePolicy,
     /// Who has to give up a wish waits until everybody who has not is served.
     pub(super) patient: bool,
+    /// These are served before all others.
+    pub(super) ahead: Vec<ShapeId>,
+    /// Of these some pods got no place, and it may matter who was served before them.
+    pub(super) too_late: Vec<ShapeId>,
     /// Takes no shortcut where many pods could be placed at once: who doubts the shortcuts compares.
     pub(super) one_by_one: bool,
     pub(super) books: Books<'g>,
@@ -108,6 +112,8 @@ impl<'g> Run<'g> {
             strategy,
             preferences: ground.snapshot.options.preferences,
             patient: false,
+            ahead: Vec::new(),
+            too_late: Vec::new(),
             one_by_one: false,
             books: Books::opened(
                 &ground.counters.base,
@@ -138,6 +144,7 @@ impl<'g> Run<'g> {
     /// Serves everybody; `finish` makes the schedule of it.
     pub(super) fn served(mut self) -> Self {
         let mut line = queue::line_up(&self.ground.pending, self.view);
+        line.sort_by_key(|queued| !self.ahead.contains(&queued.shape));
         self.live = self.looked_at(&line);
         if self.patient {
             self.serve_by_wish(&mut line);
@@ -147,7 +154,8 @@ impl<'g> Run<'g> {
             self.standing = true;
             line = self.serve_in_turn(line);
         }
-        self.refused.extend(line.iter().map(|queued| queued.shape));
+        self.too_late = line.iter().map(|queued| queued.shape).collect();
+        self.refused.extend(&self.too_late);
         self
     }
 

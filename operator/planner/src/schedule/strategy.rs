@@ -8,7 +8,7 @@ use super::ground::Ground;
 use super::lots::Lots;
 use super::run::{Run, Worth};
 use super::{Budget, Schedule};
-use crate::snapshot::{PreferencePolicy, WhatIf};
+use crate::snapshot::{PreferencePolicy, ShapeId, WhatIf};
 
 /// How far a claim grows before another one is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +62,7 @@ pub(super) fn best<'g>(ground: &'g Ground<'g>, view: &'g WhatIf<'g>, limits: Bud
         tries.add(*way);
     }
     let kept = tries.runs.len();
+    tries.add_other_order(&ways);
     // Nobody loses a place because somebody else would like another one.
     if ways.len() > 1 && tries.runs.iter().all(Run::leaves_out_for_a_preference) {
         for way in ways {
@@ -83,8 +84,28 @@ struct Tries<'g> {
 }
 
 impl Tries<'_> {
-    /// One more, if as many steps are left as the first one took.
     fn add(&mut self, way: Way) {
+        self.add_with(way, &[]);
+    }
+
+    /// Who came too late in the best of them may get a place by being served first.
+    fn add_other_order(&mut self, ways: &[Way]) {
+        let lots = self.lots();
+        let worth = |run: &Run<'_>| (run.strategy, run.worth(&lots));
+        let worths: Vec<_> = self.runs.iter().map(worth).collect();
+        let best = chosen(&worths);
+        let (placed, ahead) = (worths[best].1.placed, self.runs[best].too_late.clone());
+        if let Some(last) = self.runs.last_mut() {
+            last.lots = lots;
+        }
+        let some = placed > 0 && placed <= MANY && !ahead.is_empty();
+        if let Some(way) = ways.get(best).filter(|_| some) {
+            self.add_with(*way, &ahead);
+        }
+    }
+
+    /// One more, if as many steps are left as the first one took.
+    fn add_with(&mut self, way: Way, ahead: &[ShapeId]) {
         let left = Budget {
             steps: self.limits.steps.saturating_sub(self.steps()),
             ..self.limits
@@ -101,6 +122,7 @@ impl Tries<'_> {
         let mut run = Run::new(self.ground, self.view, left, (way.strategy, lots));
         run.preferences = way.preferences;
         run.patient = way.patient;
+        run.ahead = ahead.to_vec();
         self.runs.push(run.served());
     }
 

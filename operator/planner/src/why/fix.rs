@@ -78,9 +78,13 @@ impl Why {
                 ..
             } => {
                 let most = resource.quantity((*largest).max(0));
-                format!(
-                    "ask for at most {most} of {resource}, or allow larger types in NodePool {pool}"
-                )
+                if *largest > 0 {
+                    format!(
+                        "ask for at most {most} of {resource}, or allow larger types in NodePool {pool}"
+                    )
+                } else {
+                    format!("allow instance types with {resource} in NodePool {pool}")
+                }
             }
             Self::ReservationUsedUp { pool, .. } => {
                 format!("enlarge the reservation, or allow other capacity types in NodePool {pool}")

@@ -14,11 +14,12 @@ impl Desk<'_, '_> {
         for at in 0..stock.catalog.offerings().len() {
             left.insert(OfferingId(crate::schedule::index(at)));
         }
+        let nothing = left.is_empty();
         let empties = |requirement: &&Requirement| {
             left.keep_only(&stock.find_meeting(requirement));
             left.is_empty()
         };
-        let said = match stock.template.iter().find(empties) {
+        let said = match stock.template.iter().filter(|_| !nothing).find(empties) {
             Some(requirement) => format!("none of {types} instance types has {requirement}"),
             None => "its catalog has no offerings".to_owned(),
         };

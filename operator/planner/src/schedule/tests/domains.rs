@@ -2,7 +2,7 @@
 
 use super::world::world;
 use crate::labels;
-use crate::schedule::{Budget, Schedule, Spot, solve};
+use crate::schedule::{Budget, Ground, Schedule, Spot, solve};
 use crate::snapshot::{Snapshot, WhatIf};
 use std::collections::BTreeMap;
 
@@ -53,6 +53,15 @@ pub(super) fn hosts(text: &str, expected: &str) {
 
 pub(super) fn refused(text: &str, expected: usize) {
     let (snapshot, schedule) = plan(text);
+    let found = schedule.refused(&snapshot.pods).count();
+    assert_eq!(found, expected, "{}", schedule.text(&snapshot));
+}
+
+/// The same when nobody is served out of turn.
+pub(super) fn refused_in_turn(text: &str, expected: usize) {
+    let snapshot = world(text);
+    let view = WhatIf::nothing_changes(&snapshot);
+    let schedule = Ground::of(&snapshot, None).sketch(&view, Budget::UNLIMITED);
     let found = schedule.refused(&snapshot.pods).count();
     assert_eq!(found, expected, "{}", schedule.text(&snapshot));
 }

@@ -1,6 +1,6 @@
 //! Do plans hold that a comparison over somebody else's random clusters once found wrong?
 
-use super::check;
+use super::{check, planned};
 use rstest::rstest;
 
 #[rstest]
@@ -40,6 +40,31 @@ use rstest::rstest;
      pod p memory=9Gi label.app=p spread=zone:1:app=p:soft\npod q cpu=1 memory=1Gi label.app=p",
     "p -> default-0\nq -> default-0\ndefault-0: small/b/on-demand at 0.15"
 )]
+#[case::who_came_too_late_for_a_spread_may_go_first(
+    "type x cpu=4 zones=a,c price=1
+     node n zone=b cpu=1
+     pod q cpu=600m memory=2Gi label.app=w
+     pod p cpu=500m label.app=w spread=zone:1:app=w term=topology.kubernetes.io/zone:In:b",
+    "p -> n\nq -> default-0"
+)]
+#[case::nobody_is_near_to_two_things_that_no_pod_is_both_of(
+    "node n zone=b cpu=4
+     pod other cpu=1 label.app=x in=team-a\npod p cpu=1 near=zone:app=x:ns.team-a near=host:app=x",
+    "p: AffinityUnmet, AffinityUnmet, NoPool\nother -> n"
+)]
 fn found(#[case] world: &str, #[case] plan: &str) {
     check(world, plan);
+}
+
+#[test]
+fn min_values_are_written_even_if_others_have_taken_of_the_limit_since() {
+    let plan = planned(
+        "type c2 cpu=2 price=2\ntype c4 cpu=4 price=4\ntype c8 cpu=8 price=8\ntype c16 cpu=16 price=16
+         pool p limit.cpu=16 need=node.kubernetes.io/instance-type:Exists::3
+         pod big cpu=1500m\npod w cpu=1 x3",
+    );
+    assert!(
+        plan.contains("p-0: c4/a/on-demand at 4 or 2 others"),
+        "{plan}"
+    );
 }

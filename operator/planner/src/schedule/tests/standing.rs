@@ -1,6 +1,6 @@
 //! Where no other domain can be had: are pods kept out of those that have nodes no longer than kube-scheduler keeps them?
 
-use super::domains::{hosts, refused, zones};
+use super::domains::{hosts, refused, refused_in_turn, zones};
 use super::world::world;
 use crate::schedule::{Budget, solve};
 use crate::snapshot::WhatIf;
@@ -49,7 +49,7 @@ fn a_claim_that_may_come_to_stand_in_another_zone_holds_back() {
     let world = format!(
         "type t cpu=8 price=1 zones=a,b\npool p limit.cpu=16\npod big cpu=8\npod web cpu=1 {WEB} spread=zone:1:app=web x4"
     );
-    refused(&world, 3);
+    refused_in_turn(&world, 3);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn who_wants_to_be_near_a_pod_placed_at_second_look_follows_it() {
 #[test]
 fn a_claim_that_may_yet_become_what_the_spread_looks_at_is_compared() {
     // The full claim in zone a may come up on the spot: then its zone has none of these pods.
-    refused(
+    refused_in_turn(
         "type t cpu=4 price=1 zones=a ct=spot,on-demand
          type u cpu=4 price=9 zones=b ct=spot
          pool p limit.nodes=2
