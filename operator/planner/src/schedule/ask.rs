@@ -41,6 +41,8 @@ pub(super) struct Ask<'a> {
     pub(super) pins: Vec<KeyId>,
     /// A place must take at least so many: pods that must be together look for room for all first.
     pub(super) need: u32,
+    /// New claims are made such that every spread knows whether it looks at them.
+    pub(super) decides: bool,
 }
 
 impl<'a> Ask<'a> {
@@ -59,6 +61,7 @@ impl<'a> Ask<'a> {
             gates: Vec::new(),
             pins: Vec::new(),
             need: 1,
+            decides: ground.counters.have_filters(),
         };
         for said in said(wanted, attempt) {
             ask.add(ground, books, said);

@@ -307,6 +307,9 @@ impl Run<'_> {
     /// Spreads that look only at some nodes have to know whether the claim will be one of them: it is made one where that
     /// leaves a type for the pod.
     fn decided(&mut self, ask: &Ask<'_>, lot: LotId) -> LotId {
+        if !ask.decides {
+            return lot;
+        }
         let (ground, mut lot) = (self.ground, lot);
         let Ok(stock) = &ground.stocks[self.lots.list[lot as usize].stock] else {
             return lot;

@@ -32,7 +32,13 @@ impl Run<'_> {
             waiting = self.place_all(&ask, waiting);
             ask.need = 1;
         }
-        self.place_all(&ask, waiting)
+        waiting = self.place_all(&ask, waiting);
+        if ask.decides && !waiting.is_empty() {
+            // Nobody is refused a node because others would like to know where it counts.
+            ask.decides = false;
+            waiting = self.place_all(&ask, waiting);
+        }
+        waiting
     }
 
     fn place_all<'p>(&mut self, ask: &Ask<'_>, pods: &'p [PodId]) -> &'p [PodId] {

@@ -52,6 +52,12 @@ use rstest::rstest;
      pod other cpu=1 label.app=x in=team-a\npod p cpu=1 near=zone:app=x:ns.team-a near=host:app=x",
     "p: AffinityUnmet, AffinityUnmet, NoPool\nother -> n"
 )]
+#[case::nobody_is_refused_because_a_spread_would_like_to_know_whether_it_looks_at_the_claim(
+    "known family\ntype a cpu=8 label.family=m price=1\ntype b cpu=8 label.family=c price=1
+     pool p need=node.kubernetes.io/instance-type:Exists::2
+     pod v cpu=2 label.app=w\npod w cpu=1 label.app=w spread=zone:1:app=w term=family:In:m",
+    "v -> p-0\nw: MinValuesUnmet"
+)]
 fn found(#[case] world: &str, #[case] plan: &str) {
     check(world, plan);
 }
