@@ -1,7 +1,7 @@
 //! Which claim of this run takes the next pods, or which one is opened for them?
 //!
-//! First room that costs nothing, then room up to a claim's target, then a new claim of the heaviest pool that suits; a
-//! claim grows beyond its target before a lighter pool is asked.
+//! First room that costs nothing, then room up to a claim's target, then a new claim of the heaviest pool that suits; its
+//! claims grow beyond their targets before a lighter pool is asked.
 
 use super::ask::Ask;
 use super::fill::{Tuple, conflict};
@@ -22,7 +22,9 @@ pub(super) struct Choice {
     pub(super) domains: Tuple,
     pub(super) alive: bool,
     /// By kind of room: claims before this one cannot take any more.
-    cursors: [usize; 3],
+    cursors: [usize; 4],
+    /// The pool that the last of these cursors goes by.
+    lighter: usize,
     /// Claims that cannot take any more, where they are not taken in order.
     full: FxHashSet<usize>,
     /// By lot of a claim: what it becomes with this choice.
@@ -49,6 +51,14 @@ enum Known {
 }
 
 impl Choice {
+    /// Claims of pools heavier than this one are looked at from the first on.
+    fn go_by(&mut self, lighter: Option<usize>) {
+        if let Some(lighter) = lighter.filter(|lighter| *lighter != self.lighter) {
+            self.lighter = lighter;
+            self.cursors[Room::Heavier as usize] = 0;
+        }
+    }
+
     /// Claims were copied behind the one at `last`: who got as far as that would get past them too.
     pub(super) fn pass_over(&mut self, last: usize, copies: usize) {
         for cursor in &mut self.cursors {
@@ -164,8 +174,11 @@ impl Run<'_> {
         match fresh {
             Some(fresh) if Some(fresh.stock) == heaviest => self.open(ask, fresh, pods),
             fresh => {
+                let lighter = fresh.as_ref().map(|fresh| fresh.stock);
+                let room = lighter.map_or(Room::Any, |_| Room::Heavier);
                 for at in front {
-                    if let Some(placed) = self.grow(ask, &mut choices[*at], Room::Any, pods) {
+                    choices[*at].go_by(lighter);
+                    if let Some(placed) = self.grow(ask, &mut choices[*at], room, pods) {
                         return Some(placed);
                     }
                 }
@@ -221,7 +234,9 @@ impl Run<'_> {
         {
             choice.cursors[cursor] = at;
             let lot = self.opens.list[at].lot;
-            if let Some(lot) = self.narrowed(ask, choice, lot)
+            let stock = self.lots.list[lot as usize].stock;
+            if (room != Room::Heavier || stock < choice.lighter)
+                && let Some(lot) = self.narrowed(ask, choice, lot)
                 && let Some(growth) = self.growth(ask, (at, lot), room, most)
             {
                 return Some((at, growth));
@@ -379,7 +394,8 @@ fn offer(choices: &mut Vec<Choice>, domains: Tuple, lot: (usize, LotId)) {
         None => choices.push(Choice {
             domains,
             alive: true,
-            cursors: [0; 3],
+            cursors: [0; 4],
+            lighter: 0,
             full: FxHashSet::default(),
             narrowed: Vec::new(),
             lots: vec![lot],

@@ -81,7 +81,7 @@ impl Run<'_> {
                     _ => self.copies(lot, rung, &total, ask),
                 }
             }
-            Room::Any => self.farthest(lot, cargo, ask),
+            Room::Any | Room::Heavier => self.farthest(lot, cargo, ask),
         };
         let growth = Growth {
             lot,

@@ -68,6 +68,8 @@ pub(super) enum Room {
     Spare,
     Target,
     Any,
+    /// The same in claims of heavier pools than the one that is to be asked next.
+    Heavier,
 }
 
 #[derive(Default)]
@@ -122,6 +124,7 @@ impl Opens {
 
     /// The next claim, from `from` on, whose row has this much in every column.
     pub(super) fn next(&mut self, room: Room, from: usize, asked: &[i64]) -> Option<usize> {
-        self.rooms[room as usize].next(from, asked)
+        let any = Room::Any as usize;
+        self.rooms[any.min(room as usize)].next(from, asked)
     }
 }

@@ -58,6 +58,13 @@ use rstest::rstest;
      pod v cpu=2 label.app=w\npod w cpu=1 label.app=w spread=zone:1:app=w term=family:In:m",
     "v -> p-0\nw: MinValuesUnmet"
 )]
+#[case::a_claim_of_the_lighter_pool_does_not_grow_to_keep_a_new_one_of_that_pool_away(
+    "type c32 cpu=32 zones=a price=0.99\ntype c4 cpu=4 zones=a price=0.12\ntype c8 cpu=8 zones=b price=0.22
+     pool heavy weight=10 limit.cpu=4\npool light
+     pod p1 cpu=3200m\npod p2 cpu=3 apart=zone:app=db\npod p3 cpu=3 label.x=y",
+    "p1 -> heavy-0\np2 -> light-0\np3 -> light-1
+     heavy-0: c4/a/on-demand at 0.12\nlight-0: c4/a/on-demand at 0.12\nlight-1: c4/a/on-demand at 0.12"
+)]
 fn found(#[case] world: &str, #[case] plan: &str) {
     check(world, plan);
 }
