@@ -6,9 +6,10 @@
 use super::domains::{Domains, KeyId, NONE, single};
 use super::existing::Rooms;
 use super::relax;
+use super::scope::Scope;
 use crate::labels::WellKnown;
 use crate::requirements::{Requirement, Requirements, Text, Undefined};
-use crate::snapshot::{Namespace, PodTerm, Policy, Selector, Shape, Snapshot, Spread};
+use crate::snapshot::{PodTerm, Policy, Selector, Shape, Snapshot, Spread};
 use crate::taints::{self, Preferred, Taint, Toleration};
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
@@ -25,24 +26,6 @@ pub(super) struct Counter {
     filter: Option<Filter>,
     /// Counts who owns the term instead of whom it means.
     pub(super) owners: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Scope {
-    All,
-    Names(Vec<Text>),
-}
-
-impl Scope {
-    fn both(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::All, one) | (one, Self::All) => one,
-            (Self::Names(mut names), Self::Names(others)) => {
-                names.retain(|name| others.contains(name));
-                Self::Names(names)
-            }
-        }
-    }
 }
 
 /// Only nodes that pass are looked at.
@@ -266,7 +249,7 @@ fn own_terms(shape: &Shape, snapshot: &Snapshot, domains: &Domains, found: &mut 
     let of_term = |term: &PodTerm, owners: bool| Counter {
         key: domains.key(&term.key),
         selector: term.selector.clone(),
-        scope: scope(term, &shape.namespace, &snapshot.namespaces),
+        scope: Scope::of(term, &shape.namespace, &snapshot.namespaces),
         filter: None,
         owners,
     };
@@ -280,7 +263,7 @@ fn own_terms(shape: &Shape, snapshot: &Snapshot, domains: &Domains, found: &mut 
                 .selector
                 .zip(expressions)
                 .map(|(mine, theirs)| mine.and(theirs.iter().cloned()));
-            let theirs = scope(other, &shape.namespace, &snapshot.namespaces);
+            let theirs = Scope::of(other, &shape.namespace, &snapshot.namespaces);
             counter.scope = counter.scope.both(theirs);
         }
         counter
@@ -336,28 +319,6 @@ fn of_spread(spread: &Spread, shape: &Shape, domains: &Domains) -> Counter {
     }
 }
 
-/// Whose pods a term means.
-fn scope(term: &PodTerm, own: &Text, namespaces: &[Namespace]) -> Scope {
-    let Some(selector) = &term.namespace_selector else {
-        return Scope::Names(if term.namespaces.is_empty() {
-            vec![own.clone()]
-        } else {
-            term.namespaces.clone()
-        });
-    };
-    if selector.expressions().is_empty() {
-        return Scope::All;
-    }
-    let mut names = term.namespaces.clone();
-    let selected = namespaces
-        .iter()
-        .filter(|namespace| selector.matches(&namespace.labels));
-    names.extend(selected.map(|namespace| namespace.name.clone()));
-    names.sort_unstable();
-    names.dedup();
-    Scope::Names(names)
-}
-
 /// Finds the counters that mean a pod without asking all of them: most selectors name a value of a label.
 struct Finder {
     by_label: IndexMap<(Text, Text), Vec<CounterId>, FxBuildHasher>,
@@ -405,13 +366,10 @@ impl Finder {
 
 impl Counter {
     pub(super) fn means(&self, shape: &Shape) -> bool {
-        let here = match &self.scope {
-            Scope::All => true,
-            Scope::Names(names) => names.contains(&shape.namespace),
-        };
-        here && self
-            .selector
-            .as_ref()
-            .is_some_and(|selector| selector.matches(&shape.labels))
+        self.scope.has(&shape.namespace)
+            && self
+                .selector
+                .as_ref()
+                .is_some_and(|selector| selector.matches(&shape.labels))
     }
 }

@@ -4,7 +4,7 @@
 //! the next room or claim takes many, whole rounds are dealt at once: everybody gets what it would have got pod by pod.
 
 use super::ask::Ask;
-use super::buy::Choice;
+use super::choices::Choice;
 use super::fill::Buckets;
 use super::grow::Growth;
 use super::opens::Room;

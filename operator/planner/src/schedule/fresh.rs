@@ -1,7 +1,7 @@
 //! Which new claim is opened for the pods that fit nowhere else?
 
 use super::ask::Ask;
-use super::buy::Choice;
+use super::choices::Choice;
 use super::columns::Amounts;
 use super::domains::OPEN;
 use super::grow::{Cargo, Growth, most_free, plus};

@@ -9,6 +9,7 @@
 
 mod ask;
 mod buy;
+mod choices;
 mod columns;
 mod count;
 mod counters;
@@ -34,6 +35,7 @@ mod reserves;
 mod rows;
 mod rules;
 mod run;
+mod scope;
 mod standing;
 mod stock;
 mod strategy;

@@ -4,7 +4,7 @@
 //! different: of the pods, of the limits, of the guard, of a budget. Until then they are copied, not thought about.
 
 use super::ask::Ask;
-use super::buy::Choice;
+use super::choices::Choice;
 use super::opens::Open;
 use super::place::count;
 use super::rules::Says;
