@@ -59,11 +59,8 @@ impl Run<'_> {
             held: &open.held,
             reserve: open.reserve,
         };
-        // What carries a claim carried all of it before: with limits out of the way no earlier rung does.
-        let till = self.tills[self.lots.list[lot as usize].stock].as_ref();
-        let tight = till.is_none_or(Till::is_tight);
-        let from = if lot == open.lot && !tight {
-            open.rung
+        let from = if lot == open.lot {
+            self.first_rung(at)
         } else {
             0
         };
@@ -147,9 +144,7 @@ impl Run<'_> {
         let Ok(stock) = &self.ground.stocks[lot.stock] else {
             return;
         };
-        // A limit that was in the way may have been given back since: then a cheaper type can carry the claim again.
-        let tight = self.tills[lot.stock].as_ref().is_none_or(Till::is_tight);
-        let from = if tight { 0 } else { open.rung };
+        let from = self.first_rung(at);
         let rung = self.carrier((open.lot, from), cargo.total, cargo);
         let rung = rung.unwrap_or(from);
         let reserve = lot.ladder[rung].reserve;
@@ -176,6 +171,15 @@ impl Run<'_> {
         self.opens.list[at].rung = rung;
         self.opens.update(at, free.unwrap_or_default(), any);
         self.hold(at, reserve);
+    }
+
+    /// What carries a claim carried all of it before, so no earlier rung does; unless what was in the way, a limit or a
+    /// reservation, has been given back since.
+    fn first_rung(&self, at: usize) -> usize {
+        let open = &self.opens.list[at];
+        let till = self.tills[self.lots.list[open.lot as usize].stock].as_ref();
+        let given_back = !self.reserves.is_empty() || till.is_none_or(Till::is_tight);
+        if given_back { 0 } else { open.rung }
     }
 
     /// The first rung of a lot, from one on, whose type carries this much.

@@ -1,6 +1,13 @@
 //! Who is given what is paid for already, and who buys elsewhere?
 
 use super::check;
+use super::checker::Checked;
+use super::world::world;
+use crate::schedule::lots::Lots;
+use crate::schedule::run::Run;
+use crate::schedule::strategy::Strategy;
+use crate::schedule::{Budget, Ground};
+use crate::snapshot::WhatIf;
 
 #[test]
 fn what_is_reserved_is_used_before_anything_is_bought() {
@@ -198,5 +205,32 @@ fn a_claim_that_is_launched_or_leaving_holds_no_part_of_what_the_cloud_says_is_l
             ),
             "web -> default-0\ndefault-0: t/a/reserved at 0.1",
         );
+    }
+}
+
+/// The reservation is given back by the first claim when it outgrows it; by then the second has passed that rung.
+#[test]
+fn a_claim_may_grow_into_a_reservation_that_was_given_back() {
+    let snapshot = world(
+        "type t0 cpu=3 memory=1Gi zones=a,b reserved=a:3:2:shared reserved=c:1
+         type t1 cpu=5 memory=5Gi zones=a,b reserved=a:2
+         type t2 cpu=6 memory=9Gi zones=a reserved=b:1:0.5:shared
+         pod first cpu=2000m memory=1Gi x2 volume=own:csi volume=more:csi:a|b label.app=i spread=zone:1:app=i:any-node
+         pod second cpu=250m memory=3Gi x4 label.app=i near=host:app=i apart=zone:app=c
+         pod third cpu=2000m memory=2Gi label.app=d near=zone:app=d
+         claim c pool=gone offering=t0/a/on-demand cpu=2 memory=4Gi pods=9",
+    );
+    let (ground, view) = (
+        Ground::of(&snapshot, None),
+        WhatIf::nothing_changes(&snapshot),
+    );
+    for way in [
+        Strategy::Efficient,
+        Strategy::Exact,
+        Strategy::Largest,
+        Strategy::Even,
+    ] {
+        let run = Run::new(&ground, &view, Budget::UNLIMITED, (way, Lots::default()));
+        Checked::new(&snapshot, &run.served().finish()).all();
     }
 }
